@@ -31,6 +31,7 @@ const (
 type Def struct {
 	ID    ID
 	Name  string // the table's name in the database
+	Table TableID
 	Parts []Part // what a key is made of; at most one Tag, and it stands last
 	Help  string
 }
