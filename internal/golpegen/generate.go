@@ -18,9 +18,9 @@ var templates embed.FS
 var outputs = []string{
 	"index/index_gen.go",
 	"index/tables_gen.go",
-	// "internal/config/config_gen.go",
-	//	"docs/config.md",
-	//	"wok.conf",
+	"internal/config/config_gen.go",
+	"docs/config.md",
+	"wok.conf",
 }
 
 // generate returns the content of the output named.

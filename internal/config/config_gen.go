@@ -1,0 +1,614 @@
+// Code generated from golpe.yaml by internal/golpegen. DO NOT EDIT.
+
+package config
+
+// Config is the whole configuration, a plain value.
+type Config struct {
+	// Directory of the database. It is created where it does not exist.
+	DB string
+
+	DBParams DBParams
+	Events   Events
+	Relay    Relay
+
+	sources [len(keys)]string // where the value of each key is from
+}
+
+// DBParams is the group dbParams: The database environment.
+type DBParams struct {
+	// Read transactions that all processes on the database may have open at
+	// once. Fixed while any of them runs.
+	MaxReaders int
+
+	// Address space reserved for the database, its largest possible size. It
+	// costs neither disk nor memory. Where the system grants less, less is
+	// taken. (bytes)
+	MapSize int64
+
+	// Do not read ahead on page faults. Saves disk reads when the database is
+	// much larger than memory.
+	NoReadAhead bool
+
+	// With less free disk than this, events are refused with `error:` until
+	// there is more again; reading goes on. 0: no such limit. (bytes)
+	MinFreeBytes int64
+}
+
+// Events is the group events: Which events are taken, through whatever door
+// they come.
+type Events struct {
+	// Largest event, as normalised JSON. A follow list (kind 3) takes about 72
+	// bytes a follow, and lists of 7000 are real. (bytes)
+	MaxEventSize int64
+
+	// Events dated further in the future are refused. 0: none are. (seconds)
+	RejectEventsNewerThanSeconds int
+
+	// Events dated further back are refused. 0: every age is welcome.
+	// (seconds)
+	RejectEventsOlderThanSeconds int
+
+	// Ephemeral events dated further back are refused. 0: none are. (seconds)
+	RejectEphemeralEventsOlderThanSeconds int
+
+	// Tags an event may have. Every follow is one; the default leaves the
+	// bound to events.maxEventSize. (tags)
+	MaxNumTags int
+
+	// Longest value of a single-letter tag, the only tags that are indexed.
+	// Others are bounded by the event's size. (bytes)
+	MaxTagValSize int64
+}
+
+// Relay is the group relay: The websocket side.
+type Relay struct {
+	// Address to listen on. 0.0.0.0: all of IPv4; `::`: all.
+	Bind string
+
+	// TCP port to listen on. 0: any free one, named in the log.
+	Port int
+
+	// Open files and sockets to ask the system for; the hard limit is taken
+	// where it is lower. 0: leave the limit as it is.
+	NoFiles int
+
+	// HTTP header in which a reverse proxy gives the client's address, such as
+	// x-real-ip. Set it only behind a proxy that overwrites the header.
+	RealIPHeader string
+
+	// Largest message taken from a client, after decompression. Twice
+	// events.maxEventSize, as clients may escape and space their JSON more
+	// widely than the normalised form. (bytes)
+	MaxWebsocketPayloadSize int64
+
+	// Filters in one REQ or COUNT. (filters)
+	MaxReqFilterSize int
+
+	// Values in one filter, ids, authors, kinds and tag values together: each
+	// costs a look into an index. 0: as many as fit into a message. (values)
+	MaxValuesPerFilter int
+
+	// Tag letters in one filter. 0: as many as there are, since a query is
+	// bounded by the work it does. (letters)
+	MaxTagsPerFilter int
+
+	// Stored events sent for one filter at most; a higher limit, or none,
+	// means this. (events)
+	MaxFilterLimit int
+
+	// Events looked at for one COUNT. 0: COUNT is refused. (events)
+	MaxFilterLimitCount int
+
+	// Subscriptions a connection may have open at once. (subscriptions)
+	MaxSubsPerConnection int
+
+	// Bytes waiting to be sent to one client. Stored events wait in the
+	// database long before that; a client whose live events reach it is
+	// disconnected. 0: no limit. (bytes)
+	MaxPendingOutboundBytes int64
+
+	// How long a query runs before the next connection has its turn.
+	// (microseconds)
+	QueryTimesliceBudgetMicroseconds int
+
+	// Time between websocket pings; less than the idle timeout of any proxy in
+	// between. 0: no pings. (seconds)
+	AutoPingSeconds int
+
+	// Let TCP itself probe idle connections as well.
+	EnableTCPKeepalive bool
+
+	// How long a stopping relay waits for its clients before it closes their
+	// connections. (seconds)
+	ShutdownDeadlineSeconds int
+
+	Info             RelayInfo
+	Compression      RelayCompression
+	Logging          RelayLogging
+	FilterValidation RelayFilterValidation
+}
+
+// RelayInfo is the group relay.info: What the relay says about itself
+// (NIP-11). Limits and features are added by themselves.
+type RelayInfo struct {
+	// Name of the relay, less than 30 characters.
+	Name string
+
+	// Whatever there is to say about it.
+	Description string
+
+	// Public key of the administrator.
+	Pubkey string
+
+	// Public key of the relay itself.
+	Self string
+
+	// Another way to reach the administrator, as a URI.
+	Contact string
+
+	// URL of an icon.
+	Icon string
+
+	// URL of a banner.
+	Banner string
+
+	// URL of the privacy policy.
+	Privacy string
+
+	// URL of the terms of service.
+	Terms string
+
+	// NIPs to claim. Empty: those that are really on.
+	NIPs []int
+}
+
+// RelayCompression is the group relay.compression: Compression of websocket
+// messages (permessage-deflate).
+type RelayCompression struct {
+	// Compress messages for clients that offer it.
+	Enabled bool
+}
+
+// RelayLogging is the group relay.logging: What goes to the log beside
+// errors.
+type RelayLogging struct {
+	// Log every message that comes in.
+	DumpInAll bool
+
+	// Log every EVENT that comes in.
+	DumpInEvents bool
+
+	// Log every REQ, COUNT and CLOSE that comes in.
+	DumpInReqs bool
+
+	// Log what each stored query cost.
+	DBScanPerf bool
+
+	// Log why an event was refused.
+	InvalidEvents bool
+}
+
+// RelayFilterValidation is the group relay.filterValidation: A stricter look
+// at filters, for relays with a narrow purpose.
+type RelayFilterValidation struct {
+	// Apply the other keys of this group.
+	Enabled bool
+
+	// Filters in one REQ at most.
+	MaxFiltersPerReq int
+
+	// Filters in one REQ at least.
+	MinFiltersPerReq int
+
+	// Kinds in one filter at most.
+	MaxKindsPerFilter int
+
+	// Kinds that may be asked for. Empty: all.
+	AllowedKinds []uint16
+
+	// Every filter must name an author, or an event or a person by tag.
+	RequireAuthorOrTag bool
+}
+
+// Default returns the configuration of a relay that was told nothing.
+func Default() (c Config) {
+	c.DB = "./wok-db"
+	c.DBParams.MaxReaders = 256
+	c.DBParams.MapSize = 10995116277760
+	c.DBParams.NoReadAhead = false
+	c.DBParams.MinFreeBytes = 268435456
+	c.Events.MaxEventSize = 524288
+	c.Events.RejectEventsNewerThanSeconds = 900
+	c.Events.RejectEventsOlderThanSeconds = 0
+	c.Events.RejectEphemeralEventsOlderThanSeconds = 60
+	c.Events.MaxNumTags = 10000
+	c.Events.MaxTagValSize = 1024
+	c.Relay.Bind = "127.0.0.1"
+	c.Relay.Port = 7777
+	c.Relay.NoFiles = 524288
+	c.Relay.RealIPHeader = ""
+	c.Relay.MaxWebsocketPayloadSize = 1048576
+	c.Relay.MaxReqFilterSize = 200
+	c.Relay.MaxValuesPerFilter = 10000
+	c.Relay.MaxTagsPerFilter = 0
+	c.Relay.MaxFilterLimit = 500
+	c.Relay.MaxFilterLimitCount = 1000000
+	c.Relay.MaxSubsPerConnection = 300
+	c.Relay.MaxPendingOutboundBytes = 33554432
+	c.Relay.QueryTimesliceBudgetMicroseconds = 10000
+	c.Relay.AutoPingSeconds = 55
+	c.Relay.EnableTCPKeepalive = false
+	c.Relay.ShutdownDeadlineSeconds = 10
+	c.Relay.Info.Name = "wok"
+	c.Relay.Info.Description = "A nostr relay."
+	c.Relay.Info.Pubkey = ""
+	c.Relay.Info.Self = ""
+	c.Relay.Info.Contact = ""
+	c.Relay.Info.Icon = ""
+	c.Relay.Info.Banner = ""
+	c.Relay.Info.Privacy = ""
+	c.Relay.Info.Terms = ""
+	c.Relay.Info.NIPs = []int(nil)
+	c.Relay.Compression.Enabled = true
+	c.Relay.Logging.DumpInAll = false
+	c.Relay.Logging.DumpInEvents = false
+	c.Relay.Logging.DumpInReqs = false
+	c.Relay.Logging.DBScanPerf = false
+	c.Relay.Logging.InvalidEvents = true
+	c.Relay.FilterValidation.Enabled = false
+	c.Relay.FilterValidation.MaxFiltersPerReq = 3
+	c.Relay.FilterValidation.MinFiltersPerReq = 1
+	c.Relay.FilterValidation.MaxKindsPerFilter = 3
+	c.Relay.FilterValidation.AllowedKinds = []uint16(nil)
+	c.Relay.FilterValidation.RequireAuthorOrTag = false
+	return c
+}
+
+// fields returns pointers to the fields of c in the order of keys; keys
+// without effect have none.
+func (c *Config) fields() [len(keys)]any {
+	return [...]any{
+		&c.DB,
+		&c.DBParams.MaxReaders,
+		&c.DBParams.MapSize,
+		&c.DBParams.NoReadAhead,
+		&c.DBParams.MinFreeBytes,
+		&c.Events.MaxEventSize,
+		&c.Events.RejectEventsNewerThanSeconds,
+		&c.Events.RejectEventsOlderThanSeconds,
+		&c.Events.RejectEphemeralEventsOlderThanSeconds,
+		nil,
+		&c.Events.MaxNumTags,
+		&c.Events.MaxTagValSize,
+		&c.Relay.Bind,
+		&c.Relay.Port,
+		&c.Relay.NoFiles,
+		&c.Relay.RealIPHeader,
+		&c.Relay.MaxWebsocketPayloadSize,
+		&c.Relay.MaxReqFilterSize,
+		&c.Relay.MaxValuesPerFilter,
+		&c.Relay.MaxTagsPerFilter,
+		&c.Relay.MaxFilterLimit,
+		&c.Relay.MaxFilterLimitCount,
+		&c.Relay.MaxSubsPerConnection,
+		&c.Relay.MaxPendingOutboundBytes,
+		&c.Relay.QueryTimesliceBudgetMicroseconds,
+		&c.Relay.AutoPingSeconds,
+		&c.Relay.EnableTCPKeepalive,
+		&c.Relay.ShutdownDeadlineSeconds,
+		nil,
+		nil,
+		nil,
+		nil,
+		&c.Relay.Info.Name,
+		&c.Relay.Info.Description,
+		&c.Relay.Info.Pubkey,
+		&c.Relay.Info.Self,
+		&c.Relay.Info.Contact,
+		&c.Relay.Info.Icon,
+		&c.Relay.Info.Banner,
+		&c.Relay.Info.Privacy,
+		&c.Relay.Info.Terms,
+		&c.Relay.Info.NIPs,
+		nil,
+		nil,
+		&c.Relay.Compression.Enabled,
+		nil,
+		&c.Relay.Logging.DumpInAll,
+		&c.Relay.Logging.DumpInEvents,
+		&c.Relay.Logging.DumpInReqs,
+		&c.Relay.Logging.DBScanPerf,
+		&c.Relay.Logging.InvalidEvents,
+		nil,
+		nil,
+		nil,
+		nil,
+		nil,
+		nil,
+		&c.Relay.FilterValidation.Enabled,
+		&c.Relay.FilterValidation.MaxFiltersPerReq,
+		&c.Relay.FilterValidation.MinFiltersPerReq,
+		&c.Relay.FilterValidation.MaxKindsPerFilter,
+		&c.Relay.FilterValidation.AllowedKinds,
+		&c.Relay.FilterValidation.RequireAuthorOrTag,
+	}
+}
+
+// keys declares every configuration key.
+var keys = [...]Key{
+	{
+		Name: "db", Type: String, Restart: true,
+		Help: "Directory of the database. It is created where it does not exist.",
+	},
+	{
+		Name: "dbParams.maxreaders", Type: Int, Min: 8, Max: 100000, Restart: true,
+		Help: "Read transactions that all processes on the database may have open at once. Fixed while any of them runs.",
+	},
+	{
+		Name: "dbParams.mapsize", Type: Size, Unit: "bytes", Min: 1048576, Restart: true,
+		Help: "Address space reserved for the database, its largest possible size. It costs neither disk nor memory. Where the system grants less, less is taken.",
+	},
+	{
+		Name: "dbParams.noReadAhead", Type: Bool, Restart: true,
+		Help: "Do not read ahead on page faults. Saves disk reads when the database is much larger than memory.",
+	},
+	{
+		Name: "dbParams.minFreeBytes", Type: Size, Unit: "bytes",
+		Help: "With less free disk than this, events are refused with `error:` until there is more again; reading goes on. 0: no such limit.",
+	},
+	{
+		Name: "events.maxEventSize", Type: Size, Unit: "bytes", Min: 512, Max: 67108864,
+		Help: "Largest event, as normalised JSON. A follow list (kind 3) takes about 72 bytes a follow, and lists of 7000 are real.",
+	},
+	{
+		Name: "events.rejectEventsNewerThanSeconds", Type: Int, Unit: "seconds",
+		Help: "Events dated further in the future are refused. 0: none are.",
+	},
+	{
+		Name: "events.rejectEventsOlderThanSeconds", Type: Int, Unit: "seconds",
+		Help: "Events dated further back are refused. 0: every age is welcome.",
+	},
+	{
+		Name: "events.rejectEphemeralEventsOlderThanSeconds", Type: Int, Unit: "seconds",
+		Help: "Ephemeral events dated further back are refused. 0: none are.",
+	},
+	{
+		Name: "events.ephemeralEventsLifetimeSeconds", Type: Int, Unit: "seconds",
+		Help:    "How long strfry keeps ephemeral events.",
+		Ignored: "ephemeral events are sent on and never stored",
+	},
+	{
+		Name: "events.maxNumTags", Type: Int, Unit: "tags", Max: 1000000,
+		Help: "Tags an event may have. Every follow is one; the default leaves the bound to events.maxEventSize.",
+	},
+	{
+		Name: "events.maxTagValSize", Type: Size, Unit: "bytes", Min: 64, Max: 1048576,
+		Help: "Longest value of a single-letter tag, the only tags that are indexed. Others are bounded by the event's size.",
+	},
+	{
+		Name: "relay.bind", Type: String, Restart: true,
+		Help: "Address to listen on. 0.0.0.0: all of IPv4; `::`: all.",
+	},
+	{
+		Name: "relay.port", Type: Int, Max: 65535, Restart: true,
+		Help: "TCP port to listen on. 0: any free one, named in the log.",
+	},
+	{
+		Name: "relay.nofiles", Type: Int, Restart: true,
+		Help: "Open files and sockets to ask the system for; the hard limit is taken where it is lower. 0: leave the limit as it is.",
+	},
+	{
+		Name: "relay.realIpHeader", Type: String,
+		Help: "HTTP header in which a reverse proxy gives the client's address, such as x-real-ip. Set it only behind a proxy that overwrites the header.",
+	},
+	{
+		Name: "relay.maxWebsocketPayloadSize", Type: Size, Unit: "bytes", Min: 1024, Max: 134217728, Restart: true,
+		Help: "Largest message taken from a client, after decompression. Twice events.maxEventSize, as clients may escape and space their JSON more widely than the normalised form.",
+	},
+	{
+		Name: "relay.maxReqFilterSize", Type: Int, Unit: "filters", Min: 1, Max: 10000,
+		Help: "Filters in one REQ or COUNT.",
+	},
+	{
+		Name: "relay.maxValuesPerFilter", Type: Int, Unit: "values",
+		Help: "Values in one filter, ids, authors, kinds and tag values together: each costs a look into an index. 0: as many as fit into a message.",
+	},
+	{
+		Name: "relay.maxTagsPerFilter", Type: Int, Unit: "letters", Max: 52,
+		Help: "Tag letters in one filter. 0: as many as there are, since a query is bounded by the work it does.",
+	},
+	{
+		Name: "relay.maxFilterLimit", Type: Int, Unit: "events", Min: 1, Max: 1000000,
+		Help: "Stored events sent for one filter at most; a higher limit, or none, means this.",
+	},
+	{
+		Name: "relay.maxFilterLimitCount", Type: Int, Unit: "events",
+		Help: "Events looked at for one COUNT. 0: COUNT is refused.",
+	},
+	{
+		Name: "relay.maxSubsPerConnection", Type: Int, Unit: "subscriptions", Min: 1, Max: 100000,
+		Help: "Subscriptions a connection may have open at once.",
+	},
+	{
+		Name: "relay.maxPendingOutboundBytes", Type: Size, Unit: "bytes",
+		Help: "Bytes waiting to be sent to one client. Stored events wait in the database long before that; a client whose live events reach it is disconnected. 0: no limit.",
+	},
+	{
+		Name: "relay.queryTimesliceBudgetMicroseconds", Type: Int, Unit: "microseconds", Min: 100, Max: 10000000,
+		Help: "How long a query runs before the next connection has its turn.",
+	},
+	{
+		Name: "relay.autoPingSeconds", Type: Int, Unit: "seconds", Restart: true,
+		Help: "Time between websocket pings; less than the idle timeout of any proxy in between. 0: no pings.",
+	},
+	{
+		Name: "relay.enableTcpKeepalive", Type: Bool,
+		Help: "Let TCP itself probe idle connections as well.",
+	},
+	{
+		Name: "relay.shutdownDeadlineSeconds", Type: Int, Unit: "seconds", Max: 3600,
+		Help: "How long a stopping relay waits for its clients before it closes their connections.",
+	},
+	{
+		Name: "relay.auth.enabled", Type: Bool,
+		Help:     "Ask clients to authenticate.",
+		Ignored:  "this version does not speak AUTH",
+		harmless: false,
+	},
+	{
+		Name: "relay.auth.serviceUrl", Type: String,
+		Help:     "The relay's URL as clients know it.",
+		Ignored:  "this version does not speak AUTH",
+		harmless: "",
+	},
+	{
+		Name: "relay.auth.restrictedReadKinds", Type: Kinds,
+		Help:     "Kinds that only authenticated clients may read.",
+		Ignored:  "this version does not speak AUTH and serves every kind to everyone",
+		harmless: []uint16{4, 1059},
+	},
+	{
+		Name: "relay.auth.restrictReadToInvolvedPubkey", Type: Bool,
+		Help:     "Restricted kinds are for their author and those they name alone.",
+		Ignored:  "this version does not speak AUTH and serves every kind to everyone",
+		harmless: true,
+	},
+	{
+		Name: "relay.info.name", Type: String,
+		Help: "Name of the relay, less than 30 characters.",
+	},
+	{
+		Name: "relay.info.description", Type: String,
+		Help: "Whatever there is to say about it.",
+	},
+	{
+		Name: "relay.info.pubkey", Type: Pubkey,
+		Help: "Public key of the administrator.",
+	},
+	{
+		Name: "relay.info.self", Type: Pubkey,
+		Help: "Public key of the relay itself.",
+	},
+	{
+		Name: "relay.info.contact", Type: String,
+		Help: "Another way to reach the administrator, as a URI.",
+	},
+	{
+		Name: "relay.info.icon", Type: String,
+		Help: "URL of an icon.",
+	},
+	{
+		Name: "relay.info.banner", Type: String,
+		Help: "URL of a banner.",
+	},
+	{
+		Name: "relay.info.privacy", Type: String,
+		Help: "URL of the privacy policy.",
+	},
+	{
+		Name: "relay.info.terms", Type: String,
+		Help: "URL of the terms of service.",
+	},
+	{
+		Name: "relay.info.nips", Type: Ints,
+		Help: "NIPs to claim. Empty: those that are really on.",
+	},
+	{
+		Name: "relay.writePolicy.plugin", Type: String,
+		Help:     "Command of the policy program.",
+		Ignored:  "this version runs no plugins and takes every valid event",
+		harmless: "",
+	},
+	{
+		Name: "relay.writePolicy.timeoutSeconds", Type: Int, Unit: "seconds",
+		Help:     "How long to wait for its answer.",
+		Ignored:  "this version runs no plugins",
+		harmless: 10,
+	},
+	{
+		Name: "relay.compression.enabled", Type: Bool, Restart: true,
+		Help: "Compress messages for clients that offer it.",
+	},
+	{
+		Name: "relay.compression.slidingWindow", Type: Bool,
+		Help:     "Keep a compression window for each connection.",
+		Ignored:  "each message is compressed by itself, which needs no memory between messages",
+		harmless: false,
+	},
+	{
+		Name: "relay.logging.dumpInAll", Type: Bool,
+		Help: "Log every message that comes in.",
+	},
+	{
+		Name: "relay.logging.dumpInEvents", Type: Bool,
+		Help: "Log every EVENT that comes in.",
+	},
+	{
+		Name: "relay.logging.dumpInReqs", Type: Bool,
+		Help: "Log every REQ, COUNT and CLOSE that comes in.",
+	},
+	{
+		Name: "relay.logging.dbScanPerf", Type: Bool,
+		Help: "Log what each stored query cost.",
+	},
+	{
+		Name: "relay.logging.invalidEvents", Type: Bool,
+		Help: "Log why an event was refused.",
+	},
+	{
+		Name: "relay.numThreads.ingester", Type: Int,
+		Help:    "Threads that parse and verify.",
+		Ignored: "all cores are used",
+	},
+	{
+		Name: "relay.numThreads.reqWorker", Type: Int,
+		Help:    "Threads that scan the database.",
+		Ignored: "all cores are used",
+	},
+	{
+		Name: "relay.numThreads.reqMonitor", Type: Int,
+		Help:    "Threads that match new events.",
+		Ignored: "all cores are used",
+	},
+	{
+		Name: "relay.numThreads.negentropy", Type: Int,
+		Help:    "Threads that reconcile.",
+		Ignored: "all cores are used",
+	},
+	{
+		Name: "relay.negentropy.enabled", Type: Bool,
+		Help:     "Answer NEG-OPEN.",
+		Ignored:  "this version does not speak NIP-77",
+		harmless: false,
+	},
+	{
+		Name: "relay.negentropy.maxSyncEvents", Type: Int, Unit: "events",
+		Help:     "Largest set to reconcile.",
+		Ignored:  "this version does not speak NIP-77",
+		harmless: 1000000,
+	},
+	{
+		Name: "relay.filterValidation.enabled", Type: Bool,
+		Help: "Apply the other keys of this group.",
+	},
+	{
+		Name: "relay.filterValidation.maxFiltersPerReq", Type: Int,
+		Help: "Filters in one REQ at most.",
+	},
+	{
+		Name: "relay.filterValidation.minFiltersPerReq", Type: Int,
+		Help: "Filters in one REQ at least.",
+	},
+	{
+		Name: "relay.filterValidation.maxKindsPerFilter", Type: Int,
+		Help: "Kinds in one filter at most.",
+	},
+	{
+		Name: "relay.filterValidation.allowedKinds", Type: Kinds,
+		Help: "Kinds that may be asked for. Empty: all.",
+	},
+	{
+		Name: "relay.filterValidation.requireAuthorOrTag", Type: Bool,
+		Help: "Every filter must name an author, or an event or a person by tag.",
+	},
+}

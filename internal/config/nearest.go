@@ -1,0 +1,35 @@
+package config
+
+// nearest returns the known key whose name takes the fewest edits to become
+// name.
+func nearest(name string) string {
+	best, bestEdits := "", 0
+	for _, k := range keys {
+		if n := edits(name, k.Name); best == "" || n < bestEdits {
+			best, bestEdits = k.Name, n
+		}
+	}
+	return best
+}
+
+// edits returns how many bytes must be put in, taken out or changed to turn a
+// into b (Levenshtein).
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
