@@ -1,0 +1,199 @@
+package nostr
+
+import (
+	"slices"
+
+	"wok/packed"
+)
+
+// A tagBuilder makes the canonical JSON and the packed form of an event's tags
+// in one go.
+type tagBuilder struct {
+	json       []byte // canonical, brackets included
+	packed     []byte // packed tags, without what settleD adds
+	text       []byte // a value with its escapes undone
+	expiration uint64 // unix seconds, 0 is never
+	firstD     dTag
+	bareAt     int // where a bare first d belongs in packed
+}
+
+// A dTag says how the first d tag of an event is written.
+type dTag uint8
+
+const (
+	absentD dTag = iota
+	bareD        // ["d"]
+	valuedD      // ["d","value",...]
+)
+
+func (b *tagBuilder) reset() {
+	*b = tagBuilder{json: kept(b.json), packed: kept(b.packed), text: kept(b.text)}
+}
+
+// read reads an array of arrays of strings (01-R8). Any of them may be empty.
+func (b *tagBuilder) read(l *lexer, lim *Limits) (spelling, error) {
+	if err := l.opens('[', BadTags); err != nil {
+		return 0, err
+	}
+	l.pos++
+	var holds spelling
+	b.json = append(b.json, '[')
+	for i := 0; ; i++ {
+		more, err := l.more(i, ']')
+		if err != nil {
+			return 0, err
+		}
+		if !more {
+			b.json = append(b.json, ']')
+			return holds, nil
+		}
+		if over(i+1, lim.MaxTags) {
+			return 0, TooManyTags
+		}
+		if i > 0 {
+			b.json = append(b.json, ',')
+		}
+		has, err := b.readTag(l, lim)
+		if err != nil {
+			return 0, err
+		}
+		holds |= has
+	}
+}
+
+// A span is where an element's canonical text stands in tagBuilder.json,
+// without its quotes.
+type span struct {
+	from, to int
+	has      spelling
+}
+
+func (b *tagBuilder) readTag(l *lexer, lim *Limits) (spelling, error) {
+	if err := l.opens('[', BadTags); err != nil {
+		return 0, err
+	}
+	l.pos++
+	var first [2]span
+	var holds spelling
+	b.json = append(b.json, '[')
+	n := 0
+	for ; ; n++ {
+		more, err := l.more(n, ']')
+		if err != nil {
+			return 0, err
+		}
+		if !more {
+			break
+		}
+		if n > 0 {
+			b.json = append(b.json, ',')
+		}
+		s, err := b.readElement(l, lim)
+		if err != nil {
+			return 0, err
+		}
+		if n < len(first) {
+			first[n] = s
+		}
+		holds |= s.has
+	}
+	b.json = append(b.json, ']')
+	b.pack(first, n)
+	return holds, nil
+}
+
+// readElement reads one string of a tag.
+func (b *tagBuilder) readElement(l *lexer, lim *Limits) (span, error) {
+	if err := l.opens('"', BadTags); err != nil {
+		return span{}, err
+	}
+	from := len(b.json) + 1
+	var has spelling
+	var err error
+	if b.json, has, err = l.canon(b.json); err != nil {
+		return span{}, err
+	}
+	s := span{from, len(b.json) - 1, has}
+	// The canonical text is never shorter than what it says.
+	if over(s.to-s.from, lim.MaxTagBytes) && over(len(b.value(s)), lim.MaxTagBytes) {
+		return span{}, TagTooLong
+	}
+	return s, nil
+}
+
+// value returns what the text at s says, valid until the next call.
+func (b *tagBuilder) value(s span) []byte {
+	text := b.json[s.from:s.to]
+	if s.has&escapes == 0 {
+		return text
+	}
+	b.text = appendDecoded(b.text[:0], text)
+	return b.text
+}
+
+// pack adds the packed form of a tag of n elements, of which the first two are
+// given. Only the first value of a tag with a one-letter name is indexed
+// (01-R19), in whatever form it is (01-R20).
+func (b *tagBuilder) pack(first [2]span, n int) {
+	if n == 0 {
+		return
+	}
+	name := b.json[first[0].from:first[0].to]
+	switch {
+	case len(name) == 1 && packed.IsLetter(name[0]):
+		if name[0] == 'd' && b.firstD == absentD {
+			b.noteD(n > 1)
+		}
+		if n > 1 {
+			b.packed = packed.AppendTag(b.packed, name[0], b.value(first[1]))
+		}
+	case n > 1 && string(name) == "expiration":
+		b.expire(b.value(first[1]))
+	}
+}
+
+func (b *tagBuilder) noteD(valued bool) {
+	b.firstD = valuedD
+	if !valued {
+		b.firstD, b.bareAt = bareD, len(b.packed)
+	}
+}
+
+// settleD gives an addressable event the d tag that counts for its address
+// (01-R14) where it is not written out: no d, ["d"] and ["d",""] are the same
+// to filters as they are to addresses. Other kinds have the tags they show.
+func (b *tagBuilder) settleD(addressable bool) {
+	if !addressable || b.firstD == valuedD {
+		return
+	}
+	at := len(b.packed)
+	if b.firstD == bareD {
+		at = b.bareAt
+	}
+	b.packed = slices.Insert(b.packed, at, packed.AppendTag(nil, 'd', "")...)
+}
+
+// expire notes the value of an expiration tag (NIP-40). What is not a number
+// of seconds says nothing; of several the earliest counts. Second 0, which is
+// past like second 1, is kept as 1, as 0 stands for never.
+func (b *tagBuilder) expire(value []byte) {
+	sec, ok := parseSeconds(value)
+	if !ok {
+		return
+	}
+	sec = max(sec, 1)
+	if b.expiration == 0 || sec < b.expiration {
+		b.expiration = sec
+	}
+}
+
+// parseSeconds reads decimal digits and nothing else, up to 2^64-1.
+func parseSeconds(text []byte) (uint64, bool) {
+	var n number
+	l := lexer{data: text}
+	if l.digits(&n) != nil || l.pos != len(text) {
+		return 0, false
+	}
+	sec, err := n.uint()
+	return sec, err == nil
+}
