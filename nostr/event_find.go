@@ -27,7 +27,7 @@ func FindID(raw []byte) (string, bool) {
 			return hexID(&l)
 		}
 		if err == nil {
-			err = l.skip(maxExtraDepth)
+			err = l.skip(maxUnknownDepth)
 		}
 		if err != nil {
 			return searchID(raw[l.pos:])

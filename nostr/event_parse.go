@@ -21,9 +21,9 @@ type Limits struct {
 	MaxTagBytes int
 }
 
-// maxExtraDepth bounds the nesting of values under keys that events do not
+// maxUnknownDepth bounds the nesting of values under keys that events do not
 // have. Nothing known nests deeper than tags do.
-const maxExtraDepth = 64
+const maxUnknownDepth = 64
 
 // A Parser parses events one after another, reusing its working memory: two
 // allocations an event. The zero Parser has no limits. It is for one goroutine
@@ -169,7 +169,7 @@ func (p *Parser) member(l *lexer) error {
 	}
 	p.seen |= f
 	if f == 0 {
-		return l.skip(maxExtraDepth)
+		return l.skip(maxUnknownDepth)
 	}
 	return p.value(l, f)
 }
