@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"wok/index"
+	"wok/internal/lmdbx"
+)
+
+// FormatVersion is the version of the tables and bytes that this build writes:
+//
+//	1  the first
+const FormatVersion = 1
+
+// Keys of the Meta table; values are uint64, big endian.
+var (
+	metaFormat    = []byte("format")
+	metaNextLevID = []byte("nextLevId")
+)
+
+// Options say how a database is opened. The zero value of a field asks for its
+// default.
+type Options struct {
+	Dir         string
+	MapSize     int64 // bytes of address space
+	MaxReaders  int   // reader slots, all processes together
+	Readers     int   // read transactions at once in this process
+	NoReadAhead bool
+	ReadOnly    bool
+
+	// MinFreeBytes is how much space the file system must have left for a
+	// write to begin; below it Update returns ErrNoSpace.
+	MinFreeBytes uint64
+
+	// Now is the clock by which events expire; time.Now by default.
+	Now func() time.Time
+}
+
+// ErrNoSpace is returned by Update while the file system is nearly full.
+var ErrNoSpace = errors.New("no space left for writing")
+
+// A DB is an open database.
+type DB struct {
+	env     *lmdbx.Env
+	now     func() time.Time
+	minFree uint64
+
+	mu       sync.Mutex
+	watchers []chan struct{} // each of capacity one
+}
+
+// Open opens the database in opts.Dir, and makes one where there is none
+// unless opts.ReadOnly. A database of another program, or of a newer wok, is
+// refused untouched.
+func Open(opts Options) (*DB, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	env, err := lmdbx.Open(lmdbx.Options{
+		Dir:         opts.Dir,
+		Tables:      tables(),
+		MapSize:     opts.MapSize,
+		MaxReaders:  opts.MaxReaders,
+		Readers:     opts.Readers,
+		NoReadAhead: opts.NoReadAhead,
+		ReadOnly:    opts.ReadOnly,
+	}, accept, create)
+	if err != nil {
+		return nil, err
+	}
+	return &DB{env: env, now: opts.Now, minFree: opts.MinFreeBytes}, nil
+}
+
+// tables translates the declared tables for lmdbx; a table keeps its number.
+func tables() []lmdbx.Table {
+	ts := make([]lmdbx.Table, len(index.Tables))
+	for i, t := range index.Tables {
+		ts[i] = lmdbx.Table{Name: t.Name, IntegerKey: t.IntegerKey, DupSort: t.DupSort, DupFixed: t.DupFixed}
+	}
+	return ts
+}
+
+// accept refuses a database that this build cannot read.
+func accept(p *lmdbx.Peek) error {
+	meta := index.Tables[index.TableMeta].Name
+	if !slices.Contains(p.Tables, meta) {
+		if slices.ContainsFunc(p.Tables, func(t string) bool { return strings.HasPrefix(t, "rasgueadb_") }) {
+			return errors.New("this is a strfry database, wok cannot open it as its own; export it with strfry and import that")
+		}
+		return fmt.Errorf("this LMDB database is not wok's: it has tables %s", strings.Join(p.Tables[:min(4, len(p.Tables))], ", "))
+	}
+	val, ok, err := p.Get(meta, metaFormat)
+	switch {
+	case err != nil:
+		return err
+	case !ok || len(val) != 8:
+		return errors.New("this LMDB database is not wok's: its Meta table names no format")
+	}
+	switch v := binary.BigEndian.Uint64(val); {
+	case v > FormatVersion:
+		return fmt.Errorf("its format is %d and this wok knows formats up to %d: use a newer wok", v, FormatVersion)
+	case v < FormatVersion:
+		return fmt.Errorf("its format is %d and this wok reads only %d", v, FormatVersion)
+	}
+	return nil
+}
+
+// create writes the beginning of a new database.
+func create(t *lmdbx.Txn) error {
+	return errors.Join(putMeta(t, metaFormat, FormatVersion), putMeta(t, metaNextLevID, 1))
+}
+
+func putMeta(t *lmdbx.Txn, key []byte, n uint64) error {
+	return t.Put(int(index.TableMeta), key, binary.BigEndian.AppendUint64(nil, n))
+}
+
+func getMeta(t *lmdbx.Txn, key []byte) (uint64, error) {
+	val, ok, err := t.Get(int(index.TableMeta), key)
+	if err == nil && (!ok || len(val) != 8) {
+		err = fmt.Errorf("table Meta has no %s", key)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(val), nil
+}
+
+// Close closes the database. No transaction may be open, and every Watch must
+// have ended.
+func (db *DB) Close() error { return db.env.Close() }
+
+// Dir returns the directory of the database.
+func (db *DB) Dir() string { return db.env.Dir() }
+
+// View runs fn on a snapshot of the database. It waits until ctx ends for one
+// of the bounded number of read transactions; fn must be short and wait for
+// nothing, since an open snapshot keeps old pages from being used again.
+func (db *DB) View(ctx context.Context, fn func(*Txn) error) error {
+	return db.env.Read(ctx, func(lx *lmdbx.Txn) error {
+		return fn(&Txn{lx: lx, now: db.unixNow()})
+	})
+}
+
+// Update runs fn as the one writer, then commits, syncs to disk and wakes those
+// who watch. When it returns nil the batch survives a loss of power; on an error
+// nothing of it has happened. fn may be run a second time from the start.
+func (db *DB) Update(fn func(*Batch) error) error {
+	if db.minFree > 0 {
+		free, err := db.env.FreeBytes()
+		if err != nil {
+			return err
+		}
+		if free < db.minFree {
+			return fmt.Errorf("%w: %d MiB free of the %d MiB to be kept", ErrNoSpace, free>>20, db.minFree>>20)
+		}
+	}
+	err := db.env.Update(func(lx *lmdbx.Txn) error {
+		b, err := newBatch(lx, db.unixNow())
+		if err != nil {
+			return err
+		}
+		if err := fn(b); err != nil {
+			return err
+		}
+		return b.flush()
+	})
+	if err != nil {
+		return err
+	}
+	db.wake()
+	return nil
+}
+
+func (db *DB) unixNow() uint64 { return uint64(max(0, db.now().Unix())) }

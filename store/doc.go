@@ -1,0 +1,19 @@
+// Package store keeps events in LMDB and the rules by which they replace and
+// delete one another.
+//
+// A [DB] is one database. Reading goes through [DB.View] and a [Txn], writing
+// through [DB.Update] and a [Batch]: put events, remove events, commit. The
+// store decides what becomes of each event (stored, duplicate, superseded,
+// deleted, expired: [Status]) so that the final state follows from the set of
+// events put, not from their order. It keeps every index in step with the
+// events, and [Txn.Check] proves that it has.
+//
+// It does not verify signatures, apply policy or limits (ingest does), choose
+// indexes (planner), or know about clients.
+//
+// Callers are ingest (writes), planner and relay (reads), and the commands.
+// Goroutines: one for each [DB.Watch], ended by its context. A DB may be used
+// by many goroutines; a Txn or Batch only inside its callback.
+//
+// Tables and their bytes are drawn in docs/formats.
+package store

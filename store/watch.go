@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// watchInterval is how often a watch looks for commits of other processes. The
+// look is one read of shared memory.
+const watchInterval = 50 * time.Millisecond
+
+// Watch returns a channel that receives after every commit: at once after one
+// of this process, within 50 ms after one of another. Commits in quick
+// succession may share a receipt, so the receiver reads on from the last levId
+// it has seen. The watch ends with ctx, and the channel is closed then.
+func (db *DB) Watch(ctx context.Context) (<-chan struct{}, error) {
+	seen, err := db.env.LastTxnID()
+	if err != nil {
+		return nil, err
+	}
+	own := make(chan struct{}, 1)
+	db.mu.Lock()
+	db.watchers = append(db.watchers, own)
+	db.mu.Unlock()
+	out := make(chan struct{}, 1)
+	go func() {
+		defer close(out)
+		defer db.unwatch(own)
+		db.watch(ctx, seen, own, out)
+	}()
+	return out, nil
+}
+
+func (db *DB) watch(ctx context.Context, seen uint64, own, out chan struct{}) {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-own:
+		case <-tick.C:
+		}
+		// Info fails only on a closed environment, which outlives its watches.
+		last, err := db.env.LastTxnID()
+		if err == nil && last != seen {
+			seen = last
+			signal(out)
+		}
+	}
+}
+
+func (db *DB) unwatch(own chan struct{}) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.watchers = slices.DeleteFunc(db.watchers, func(c chan struct{}) bool { return c == own })
+}
+
+// wake tells every watch of this process that something was committed.
+func (db *DB) wake() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, c := range db.watchers {
+		signal(c)
+	}
+}
+
+// signal sends unless a signal is waiting already.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
