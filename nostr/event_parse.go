@@ -89,7 +89,7 @@ func (p *Parser) read(l *lexer) error {
 
 // maxKept is how much working memory, in bytes, a Parser keeps of each kind. A
 // rare huge event must not hold its size for as long as the parser lives.
-const maxKept = 64 << 10
+const maxKept = 128 << 10
 
 func (p *Parser) reset() {
 	p.fields = fields{}
@@ -195,7 +195,7 @@ func (p *Parser) value(l *lexer, f field) error {
 
 // hex reads a string of exactly as many lowercase hex digits as fill dst
 // (01-R5).
-func (p *Parser) hex(l *lexer, dst []byte, bad Fault) error {
+func (p *Parser) hex(l *lexer, dst []byte, bad error) error {
 	if err := l.opens('"', bad); err != nil {
 		return err
 	}

@@ -74,9 +74,15 @@ func (l *lexer) expect(c byte) error {
 // opens checks that a value begins with c, which stays, and returns wrong if it
 // is one of another type.
 func (l *lexer) opens(c byte, wrong error) error {
-	switch l.peek() {
-	case c:
+	if l.peek() == c {
 		return nil
+	}
+	return l.mistyped(wrong)
+}
+
+// mistyped returns wrong if any value begins here, and else says that one must.
+func (l *lexer) mistyped(wrong error) error {
+	switch l.peek() {
 	case '"', '[', '{', 't', 'f', 'n', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return wrong
 	}

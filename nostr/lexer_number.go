@@ -14,10 +14,7 @@ var errNotUint = errors.New("not an integer of 0 to 2^64-1")
 // anything that is no number, is errNotUint.
 func (l *lexer) uint() (uint64, error) {
 	if c := l.peek(); c != '-' && (c < '0' || c > '9') {
-		if c == 0 {
-			return 0, l.fail("a value must stand here")
-		}
-		return 0, errNotUint
+		return 0, l.mistyped(errNotUint)
 	}
 	n, err := l.number()
 	if err != nil {
