@@ -95,7 +95,7 @@ func (b *Batch) admit(v packed.View) (Status, error) {
 		return Stored, err
 	}
 	if found {
-		old, err := b.must(cur)
+		old, err := b.Must(cur)
 		if err != nil {
 			return Stored, err
 		}
@@ -128,8 +128,9 @@ func supersedes(v, old packed.View) bool {
 	return bytes.Compare(v.ID(), old.ID()) < 0
 }
 
-// must returns the event that a row of another table points to.
-func (tx *Txn) must(p index.Posting) (packed.View, error) {
+// Must returns the event that a row of another table points to, borrowed. That it
+// is not there is ErrCorrupt.
+func (tx *Txn) Must(p index.Posting) (packed.View, error) {
 	v, ok, err := tx.Packed(p.LevID())
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: event %d is missing", ErrCorrupt, p.LevID())
@@ -222,7 +223,7 @@ func (b *Batch) deleteID(by packed.View, hexID string) error {
 		return err
 	}
 	if found {
-		v, err := b.must(p)
+		v, err := b.Must(p)
 		if err != nil || !mayDelete(by.Pubkey(), v) {
 			return err
 		}
@@ -255,7 +256,7 @@ func (b *Batch) deleteAddress(by packed.View, spelled string) error {
 	if err != nil || !found {
 		return err
 	}
-	v, err := b.must(cur)
+	v, err := b.Must(cur)
 	if err != nil || !m.covers(v) {
 		return err
 	}
