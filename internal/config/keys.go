@@ -47,6 +47,11 @@ func find(name string) (int, bool) {
 	return i, i >= 0
 }
 
+// isGroup reports whether name is a group of keys.
+func isGroup(name string) bool {
+	return slices.ContainsFunc(keys[:], func(k Key) bool { return strings.HasPrefix(k.Name, name+".") })
+}
+
 // A Setting is a key and the value it has.
 type Setting struct {
 	Key    Key

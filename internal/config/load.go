@@ -126,20 +126,12 @@ func (l *loader) block(path, prefix string, b Block) {
 			l.put(i, source, v, err)
 		case isBlock && isGroup(name):
 			l.block(path, name+".", inner)
+		case isGroup(name):
+			l.fail(source, fmt.Errorf("%s is a group: expected a block in braces, found %s", name, describe(e.Value.Value)))
 		default:
 			l.fail(source, unknown(name))
 		}
 	}
-}
-
-// isGroup reports whether name is a group of keys.
-func isGroup(name string) bool {
-	for _, k := range keys {
-		if strings.HasPrefix(k.Name, name+".") {
-			return true
-		}
-	}
-	return false
 }
 
 // env takes a setting from an environment variable. One that looks like ours

@@ -1,12 +1,16 @@
 package config
 
-// nearest returns the known key whose name takes the fewest edits to become
-// name.
+import "strings"
+
+// nearest returns the known key or group whose name takes the fewest edits to
+// become name.
 func nearest(name string) string {
 	best, bestEdits := "", 0
 	for _, k := range keys {
-		if n := edits(name, k.Name); best == "" || n < bestEdits {
-			best, bestEdits = k.Name, n
+		for known := k.Name; known != ""; known = known[:max(0, strings.LastIndexByte(known, '.'))] {
+			if n := edits(name, known); best == "" || n < bestEdits {
+				best, bestEdits = known, n
+			}
 		}
 	}
 	return best
