@@ -2,7 +2,6 @@ package nostr
 
 import (
 	"bytes"
-	"encoding/hex"
 	"strconv"
 
 	"wok/packed"
@@ -34,18 +33,20 @@ const (
 	tailSize    = len(beforeSig) + hexSig + len(afterSig)
 )
 
-// fields are an event's fixed fields as they are read from JSON.
+// fields are an event's fixed fields: as they are packed and, where that is
+// text, as it is read.
 type fields struct {
-	header packed.Header
-	sig    [64]byte
+	header     packed.Header
+	id, pubkey [hexKey]byte
+	sig        [hexSig]byte
 }
 
 // appendHead appends the canonical JSON up to the tags.
 func (f *fields) appendHead(dst []byte) []byte {
 	dst = append(dst, beforeID...)
-	dst = hex.AppendEncode(dst, f.header.ID[:])
+	dst = append(dst, f.id[:]...)
 	dst = append(dst, beforePubkey...)
-	dst = hex.AppendEncode(dst, f.header.Pubkey[:])
+	dst = append(dst, f.pubkey[:]...)
 	dst = append(dst, beforeCreatedAt...)
 	dst = strconv.AppendUint(dst, f.header.CreatedAt, 10)
 	dst = append(dst, beforeKind...)
@@ -56,7 +57,7 @@ func (f *fields) appendHead(dst []byte) []byte {
 // appendTail appends the canonical JSON behind the content.
 func (f *fields) appendTail(dst []byte) []byte {
 	dst = append(dst, beforeSig...)
-	dst = hex.AppendEncode(dst, f.sig[:])
+	dst = append(dst, f.sig[:]...)
 	return append(dst, afterSig...)
 }
 

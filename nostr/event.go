@@ -55,7 +55,7 @@ func isFramed(json []byte) bool {
 		bytes.HasPrefix(json[atID+hexKey:], []byte(beforePubkey)) &&
 		bytes.HasPrefix(json[atPubkey+hexKey:], []byte(beforeCreatedAt)) &&
 		bytes.HasPrefix(tail, []byte(beforeSig)) &&
-		decodeHex(sig[:], tail[len(beforeSig):len(beforeSig)+hexSig]) &&
+		packed.DecodeHex(sig[:], tail[len(beforeSig):len(beforeSig)+hexSig]) &&
 		bytes.HasSuffix(tail, []byte(afterSig))
 }
 
@@ -65,7 +65,7 @@ func (e *Event) ID() string { return hex.EncodeToString(e.Packed.ID()) }
 // Sig returns the signature.
 func (e *Event) Sig() (sig [64]byte) {
 	at := len(e.JSON) - len(afterSig) - hexSig
-	decodeHex(sig[:], e.JSON[at:at+hexSig])
+	packed.DecodeHex(sig[:], e.JSON[at:at+hexSig])
 	return sig
 }
 

@@ -1,6 +1,10 @@
 package nostr
 
-import "bytes"
+import (
+	"bytes"
+
+	"wok/packed"
+)
 
 // FindID looks in the JSON of an event that was refused for the id it claims:
 // 64 hex digits of either case, so that the refusal can name the event (01-R44).
@@ -42,7 +46,7 @@ func hexID(l *lexer) (string, bool) {
 		return "", false
 	}
 	var bin [32]byte
-	return string(id), decodeHex(bin[:], bytes.ToLower(id))
+	return string(id), packed.DecodeHex(bin[:], bytes.ToLower(id))
 }
 
 // searchID looks for an id in what is left of JSON that cannot be read.

@@ -176,13 +176,14 @@ func (p *Parser) member(l *lexer) error {
 
 // value reads the value of field f.
 func (p *Parser) value(l *lexer, f field) error {
-	switch f {
+	switch v := &p.fields; f {
 	case fieldID:
-		return p.hex(l, p.fields.header.ID[:], BadID)
+		return p.hex(l, v.header.ID[:], v.id[:], BadID)
 	case fieldPubkey:
-		return p.hex(l, p.fields.header.Pubkey[:], BadPubkey)
+		return p.hex(l, v.header.Pubkey[:], v.pubkey[:], BadPubkey)
 	case fieldSig:
-		return p.hex(l, p.fields.sig[:], BadSig)
+		var sig [64]byte
+		return p.hex(l, sig[:], v.sig[:], BadSig)
 	case fieldCreatedAt:
 		return p.createdAt(l)
 	case fieldKind:
@@ -193,19 +194,28 @@ func (p *Parser) value(l *lexer, f field) error {
 	return p.readContent(l)
 }
 
-// hex reads a string of exactly as many lowercase hex digits as fill dst
-// (01-R5).
-func (p *Parser) hex(l *lexer, dst []byte, bad error) error {
+// hex reads a string of exactly as many lowercase hex digits as fill bin
+// (01-R5) and keeps them in text too.
+func (p *Parser) hex(l *lexer, bin, text []byte, bad error) error {
 	if err := l.opens('"', bad); err != nil {
 		return err
 	}
+	from := l.pos + 1
+	end := from + len(text)
+	if end < len(l.data) && l.data[end] == '"' && packed.DecodeHex(bin, l.data[from:end]) {
+		copy(text, l.data[from:end])
+		l.pos = end + 1
+		return nil
+	}
+	// It is wrong, or spelled with escapes.
 	var err error
 	if p.text, err = l.str(p.text[:0]); err != nil {
 		return err
 	}
-	if !decodeHex(dst, p.text) {
+	if !packed.DecodeHex(bin, p.text) {
 		return bad
 	}
+	copy(text, p.text)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package packed
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 )
 
@@ -87,30 +86,18 @@ func AppendTag[T string | []byte](dst []byte, letter byte, value T) []byte {
 		sum := sha256.Sum256([]byte(value))
 		dst = append(dst, tagName(letter, Hash), sha256.Size)
 		return append(dst, sum[:]...)
-	case isHex32(value):
-		dst = append(dst, tagName(letter, Hex), 32)
-		dst, _ = hex.AppendDecode(dst, []byte(value))
-		return dst
+	case len(value) == 64:
+		var bin [32]byte
+		if DecodeHex(bin[:], []byte(value)) {
+			dst = append(dst, tagName(letter, Hex), 32)
+			return append(dst, bin[:]...)
+		}
 	}
 	dst = append(dst, tagName(letter, Text), byte(len(value)))
 	return append(dst, value...)
 }
 
 func tagName(letter byte, f Form) byte { return letter&letterBits | byte(f)<<6 }
-
-// isHex32 reports whether value is 64 lowercase hex digits.
-func isHex32[T string | []byte](value T) bool {
-	if len(value) != 64 {
-		return false
-	}
-	for i := range 64 {
-		c := value[i]
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
 
 // Tags is what is left to read of a packed event's tags. Reading it consumes
 // it; assign it to go back.
@@ -144,7 +131,8 @@ func checkTag(b []byte) (int, error) {
 	}
 	switch t.Form() {
 	case Text:
-		if isHex32(t.Value()) {
+		var bin [32]byte
+		if DecodeHex(bin[:], t.Value()) {
 			return 0, fmt.Errorf("tag %s is hex spelled as text", t)
 		}
 	case Hex, Hash:
