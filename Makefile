@@ -1,0 +1,93 @@
+# make              bin/wok
+# make run          the relay on ws://127.0.0.1:7777
+# make test         all tests
+# make check        everything a change must pass before review
+# make bench        benchmarks; make bench-PACKAGE those of one package
+# make bench-import import of 200k events, with and without verification
+# make crash        kills a relay some hundred times and looks at what is left
+# make fuzz         each fuzz target for FUZZTIME
+# make generate     the files that follow from golpe.yaml
+#
+# libsecp256k1 checks signatures five times as fast as pure Go, and needs a C
+# compiler, as LMDB does. Without the tag everything works, only slower.
+export GOFLAGS := $(strip $(GOFLAGS) -tags=libsecp256k1)
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+FUZZTIME ?= 30s
+COUNT    ?= 6
+ROUNDS   ?= 300
+EVENTS   ?= 200000
+
+.PHONY: build run test check fmt vet lint vuln race invariants bench bench-import crash fuzz generate clean
+
+build:
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/wok ./cmd/wok
+
+run: build
+	bin/wok relay
+
+test:
+	go test ./...
+
+check: fmt vet lint vuln race invariants
+
+fmt:
+	@files=$$(gofmt -l .); [ -z "$$files" ] || { echo "gofmt -w is due:"; echo "$$files"; exit 1; }
+
+vet:
+	go vet ./...
+
+lint:
+	go tool staticcheck ./...
+
+# The database of vulnerabilities is not everywhere within reach.
+vuln:
+	@out=$$(go tool govulncheck ./... 2>&1) && echo "govulncheck: none known" || \
+	case "$$out" in \
+	*"fetching vulnerabilities"*) echo "govulncheck: skipped, no answer from its database" ;; \
+	*) echo "$$out"; exit 1 ;; \
+	esac
+
+# internal/arch is among them.
+race:
+	go test -race -timeout 30m ./...
+
+invariants:
+	go test -tags libsecp256k1,invariants -timeout 30m ./...
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+	$(MAKE) bench-import
+
+bench-%:
+	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./$*/...
+
+bench-import: build bin/bench/$(EVENTS).jsonl
+	@for flag in --no-verify=false --no-verify; do \
+		rm -rf bin/bench/db; \
+		echo "== import $$flag"; \
+		bin/wok --db bin/bench/db import $$flag < bin/bench/$(EVENTS).jsonl; \
+		echo "$$(($$(wc -c < bin/bench/db/data.mdb) / $(EVENTS))) bytes of database an event, $$(($$(wc -c < bin/bench/$(EVENTS).jsonl) / $(EVENTS))) of JSON"; \
+	done
+
+bin/bench/%.jsonl:
+	@mkdir -p bin/bench
+	go run ./internal/testdb/gen -n $* > $@.part
+	@mv $@.part $@
+
+crash: build
+	WOK_CRASH_ROUNDS=$(ROUNDS) go test -run Crash -count 1 -timeout 0 -v ./cmd/wok
+
+# go test fuzzes one target of one package at a time.
+fuzz:
+	@grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file func; do \
+		name=$${func#func }; dir=$$(dirname "$$file"); \
+		echo "== $$dir $$name"; \
+		go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "$$dir" || exit 1; \
+	done
+
+generate:
+	go generate ./...
+
+clean:
+	rm -rf bin
