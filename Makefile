@@ -21,7 +21,7 @@ EVENTS   ?= 200000
 .PHONY: build run test check fmt vet lint vuln race invariants bench bench-import crash fuzz generate clean
 
 build:
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/wok ./cmd/wok
+	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/wok ./cmd/wok
 
 run: build
 	bin/wok relay
@@ -76,7 +76,7 @@ bin/bench/%.jsonl:
 	@mv $@.part $@
 
 crash: build
-	WOK_CRASH_ROUNDS=$(ROUNDS) go test -run Crash -count 1 -timeout 0 -v ./cmd/wok
+	CRASH_ROUNDS=$(ROUNDS) go test -run Crash -count 1 -timeout 0 -v ./cmd/wok
 
 # go test fuzzes one target of one package at a time.
 fuzz:

@@ -137,10 +137,10 @@ type RelayInfo struct {
 	// Whatever there is to say about it.
 	Description string
 
-	// Public key of the administrator.
+	// Public key of the administrator, as hex or npub.
 	Pubkey string
 
-	// Public key of the relay itself.
+	// Public key of the relay itself, as hex or npub.
 	Self string
 
 	// Another way to reach the administrator, as a URI.
@@ -483,11 +483,11 @@ var keys = [...]Key{
 	},
 	{
 		Name: "relay.info.pubkey", Type: Pubkey,
-		Help: "Public key of the administrator.",
+		Help: "Public key of the administrator, as hex or npub.",
 	},
 	{
 		Name: "relay.info.self", Type: Pubkey,
-		Help: "Public key of the relay itself.",
+		Help: "Public key of the relay itself, as hex or npub.",
 	},
 	{
 		Name: "relay.info.contact", Type: String,
