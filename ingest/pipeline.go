@@ -1,0 +1,223 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"wok/nostr"
+	"wok/store"
+)
+
+// Options say how a pipeline works. A field left zero has the default named.
+type Options struct {
+	Rules Rules // the first; [Pipeline.Apply] changes them
+
+	Workers        int // goroutines that parse and verify; default GOMAXPROCS
+	QueueEvents    int // submitted and not yet answered; default 4096
+	QueueBytes     int // the same, as submitted; default 32 MiB
+	MaxBatchEvents int // of one transaction; default 1000
+	MaxBatchBytes  int // the same, JSON; default 8 MiB
+
+	// SkipVerify takes signatures on trust. Ids are still checked.
+	SkipVerify bool
+
+	// Ephemeral is handed every accepted event of an ephemeral kind, which may
+	// be kept and must not be changed. It is called by several goroutines at
+	// once, must not block, and returns before the submitter is told. Default:
+	// none, the events are dropped.
+	Ephemeral func(*nostr.Event)
+
+	Now func() time.Time // default time.Now
+	Log *slog.Logger     // default slog.Default()
+}
+
+func (o Options) withDefaults() Options {
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.QueueEvents = cmp.Or(o.QueueEvents, 4096)
+	o.QueueBytes = cmp.Or(o.QueueBytes, 32<<20)
+	o.MaxBatchEvents = cmp.Or(o.MaxBatchEvents, 1000)
+	o.MaxBatchBytes = cmp.Or(o.MaxBatchBytes, 8<<20)
+	if o.Ephemeral == nil {
+		o.Ephemeral = func(*nostr.Event) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return o
+}
+
+// ErrClosed is returned by Submit once the pipeline is being closed.
+var ErrClosed = errors.New("the pipeline is closed")
+
+// A Pipeline takes events in and commits them. It is safe for use by many
+// goroutines.
+type Pipeline struct {
+	db    *store.DB
+	opts  Options
+	rules atomic.Pointer[Rules]
+	stats counters
+
+	slots chan *job           // those not in use: what bounds the events
+	bytes *semaphore.Weighted // what is left of QueueBytes
+	work  chan *job           // submitted; has room for every slot
+	lobby *gatherer           // admitted, waiting for the writer
+	ended chan struct{}       // closed when all goroutines have ended
+
+	mu     sync.Mutex
+	closed bool
+	seq    uint64 // of the next event submitted
+}
+
+// A job is a slot: one event on its way.
+type job struct {
+	raw   []byte
+	src   Source
+	done  func(Result)
+	bytes int64  // taken of QueueBytes
+	seq   uint64 // the order of submission
+
+	ev     *nostr.Event // once parsed
+	status store.Status // once committed
+}
+
+// New returns a running pipeline into db.
+func New(db *store.DB, opts Options) *Pipeline {
+	opts = opts.withDefaults()
+	p := &Pipeline{
+		db:    db,
+		opts:  opts,
+		slots: make(chan *job, opts.QueueEvents),
+		bytes: semaphore.NewWeighted(int64(opts.QueueBytes)),
+		work:  make(chan *job, opts.QueueEvents),
+		lobby: newGatherer(opts.MaxBatchEvents, opts.MaxBatchBytes),
+		ended: make(chan struct{}),
+	}
+	p.rules.Store(&opts.Rules)
+	for range opts.QueueEvents {
+		p.slots <- new(job)
+	}
+	p.start()
+	return p
+}
+
+// start starts the goroutines; the last one to end closes p.ended.
+func (p *Pipeline) start() {
+	var workers, all sync.WaitGroup
+	for range p.opts.Workers {
+		workers.Go(func() { newWorker(p).run() })
+	}
+	all.Go(func() {
+		workers.Wait()
+		p.lobby.close()
+	})
+	all.Go(func() { newWriter(p).run() })
+	go func() {
+		all.Wait()
+		close(p.ended)
+	}()
+}
+
+// Apply makes rules hold for all events parsed from now on.
+func (p *Pipeline) Apply(rules Rules) { p.rules.Store(&rules) }
+
+// Submit hands raw, the JSON of one event, to the pipeline. It waits while the
+// pipeline is full, until ctx ends. An error, that of ctx or [ErrClosed], means
+// that the event was not taken.
+//
+// Otherwise done is called exactly once, by a goroutine of the pipeline: for a
+// stored event after commit and sync. Events of one submitter may be answered
+// in any order. Until then raw must not change. done must be quick and must not
+// submit.
+func (p *Pipeline) Submit(ctx context.Context, raw []byte, src Source, done func(Result)) error {
+	// One event larger than all of QueueBytes passes when it is alone.
+	size := int64(min(len(raw), p.opts.QueueBytes))
+	if err := p.bytes.Acquire(ctx, size); err != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case j := <-p.slots:
+		*j = job{raw: raw, src: src, done: done, bytes: size}
+		if p.enqueue(j) {
+			return nil
+		}
+		p.release(j)
+		return ErrClosed
+	case <-ctx.Done():
+		p.bytes.Release(size)
+		return context.Cause(ctx)
+	}
+}
+
+// enqueue gives j to the workers unless the pipeline is closed.
+func (p *Pipeline) enqueue(j *job) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	j.seq = p.seq
+	p.seq++
+	p.lobby.expect()
+	p.work <- j
+	return true
+}
+
+// answer tells the submitter of j what has become of it, and frees the slot.
+func (p *Pipeline) answer(j *job, res Result) {
+	p.stats.outcomes[res.Outcome].Add(1)
+	defer p.release(j)
+	defer func() {
+		if v := recover(); v != nil {
+			p.caught(v)
+		}
+	}()
+	j.done(res)
+}
+
+// release frees the slot of j.
+func (p *Pipeline) release(j *job) {
+	size := j.bytes
+	*j = job{}
+	p.slots <- j
+	p.bytes.Release(size)
+}
+
+// caught notes a panic that is being contained and returns it as an error. It
+// is to be called where it was recovered, so that the log has its stack.
+func (p *Pipeline) caught(v any) error {
+	n := p.stats.panics.Add(1)
+	p.opts.Log.Error("panic contained", "panic", v, "count", n, "stack", string(debug.Stack()))
+	return fmt.Errorf("panic: %v", v)
+}
+
+// Close ends the pipeline: Submit refuses from now on, and what has been
+// accepted is committed and answered. It returns when all goroutines have
+// ended, or with the error of ctx when that ends first; they go on to their end
+// nevertheless. Close may be called again.
+func (p *Pipeline) Close(ctx context.Context) error {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.work)
+	}
+	p.mu.Unlock()
+	select {
+	case <-p.ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
