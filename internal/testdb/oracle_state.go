@@ -1,0 +1,65 @@
+package testdb
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Visible returns what a relay that has seen all the events, in whichever
+// order, still shows: the latest of each address (01-R12, 01-R14), nothing
+// ephemeral (01-R13), and nothing that its own author has deleted (NIP-09).
+// What was deleted by id has superseded older versions all the same: they do
+// not come back.
+func Visible(events []Event) []Event {
+	sorted := slices.SortedFunc(slices.Values(events), Compare)
+	deletions := slices.DeleteFunc(slices.Clone(sorted), func(e Event) bool { return e.Kind != 5 })
+	var visible []Event
+	seen := map[string]bool{} // ids and addresses
+	for _, e := range sorted {
+		name := Address(e)
+		if name == "" {
+			name = e.ID
+		}
+		if !seen[name] && !isEphemeral(e.Kind) && !deleted(e, deletions) {
+			visible = append(visible, e)
+		}
+		seen[name] = true
+	}
+	return visible
+}
+
+// Address returns the address of an event as an a tag names it (01-R21), and
+// "" where its kind has none.
+func Address(e Event) string {
+	switch {
+	case e.Kind == 0 || e.Kind == 3 || e.Kind/10000 == 1:
+		return fmt.Sprintf("%d:%s:", e.Kind, e.Pubkey)
+	case e.Kind/10000 == 3:
+		d := ""
+		if i := slices.IndexFunc(e.Tags, isD); i >= 0 && len(e.Tags[i]) > 1 {
+			d = e.Tags[i][1]
+		}
+		return fmt.Sprintf("%d:%s:%s", e.Kind, e.Pubkey, d)
+	}
+	return ""
+}
+
+func isD(tag []string) bool { return len(tag) > 0 && tag[0] == "d" }
+
+func isEphemeral(kind int) bool { return kind/10000 == 2 }
+
+// deleted reports whether one of the deletions is of e and by its author: by
+// id, or by an address up to the deletion's time. Deletions stay.
+func deleted(e Event, deletions []Event) bool {
+	if e.Kind == 5 {
+		return false
+	}
+	address := Address(e)
+	return slices.ContainsFunc(deletions, func(d Event) bool {
+		if d.Pubkey != e.Pubkey {
+			return false
+		}
+		byAddress := address != "" && slices.Contains(d.values("#a"), address)
+		return byAddress && e.CreatedAt <= d.CreatedAt || slices.Contains(d.values("#e"), e.ID)
+	})
+}
