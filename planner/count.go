@@ -33,7 +33,9 @@ func NewCount(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Counter, e
 	if free, err := c.readless(tx); err != nil || !free || len(q.scans) != 1 {
 		return c, err
 	}
-	c.n, c.done = q.scans[0].length()
+	if n, ok := q.scans[0].length(); ok {
+		c.n, c.done = n, true
+	}
 	return c, nil
 }
 

@@ -1,0 +1,271 @@
+package planner
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"wok/index"
+	"wok/internal/testdb"
+	"wok/nostr"
+	"wok/packed"
+	"wok/store"
+)
+
+// A model is a database and what a brute-force reader knows of it.
+type model struct {
+	db     *store.DB
+	random *testdb.Random
+	events []testdb.Event // everything ever put
+}
+
+func newModel(t *testing.T, seed uint64) *model {
+	return &model{db: openStore(t), random: testdb.NewRandom(seed)}
+}
+
+// put stores n more random events in batches of random size.
+func (m *model) put(t *testing.T, rng *rand.Rand, n int) {
+	t.Helper()
+	for n > 0 {
+		batch := make([]*nostr.Event, 1+rng.IntN(min(n, 50)))
+		n -= len(batch)
+		for i := range batch {
+			line := m.random.Event()
+			ev, err := nostr.ParseEvent(line, nostr.Limits{})
+			if err != nil {
+				t.Fatalf("event %s: %v", line, err)
+			}
+			batch[i] = ev
+			m.events = append(m.events, showD(testdb.Decode(line)))
+		}
+		err := m.db.Update(func(b *store.Batch) error {
+			for _, ev := range batch {
+				if _, err := b.Put(ev); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// showD gives an addressable event that names no d the empty one that it has
+// to filters (01-R14).
+func showD(e testdb.Event) testdb.Event {
+	if index.ClassOf(uint16(e.Kind)) != index.Addressable {
+		return e
+	}
+	if i := slices.IndexFunc(e.Tags, func(t []string) bool { return len(t) > 0 && t[0] == "d" }); i < 0 || len(e.Tags[i]) == 1 {
+		e.Tags = append(slices.Clone(e.Tags), []string{"d", ""})
+	}
+	return e
+}
+
+// A request is filters as JSON, compiled, and as the oracle reads them.
+type request struct {
+	text   [][]byte
+	own    []*nostr.Filter
+	oracle []testdb.Filter
+}
+
+func (m *model) request(t *testing.T) request {
+	t.Helper()
+	var r request
+	for _, text := range m.random.Filters() {
+		f, err := nostr.ParseFilter(text, nostr.FilterLimits{})
+		if err != nil {
+			t.Fatalf("filter %s: %v", text, err)
+		}
+		r.text = append(r.text, text)
+		r.own = append(r.own, f)
+		r.oracle = append(r.oracle, testdb.DecodeFilter(text))
+	}
+	return r
+}
+
+func (r request) String() string {
+	return string(slices.Concat([]byte("\n  "), joinLines(r.text)))
+}
+
+func joinLines(lines [][]byte) (b []byte) {
+	for i, l := range lines {
+		if i > 0 {
+			b = append(b, "\n  "...)
+		}
+		b = append(b, l...)
+	}
+	return b
+}
+
+// view runs fn in a read transaction.
+func (m *model) view(t *testing.T, fn func(*store.Txn) error) {
+	t.Helper()
+	if err := m.db.View(context.Background(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask runs a query to its end, with budgets and pauses by rng, in a new
+// transaction each time, and returns the ids in hex. between, unless nil, is
+// called while the query is paused.
+func (m *model) ask(t *testing.T, q *Query, rng *rand.Rand, between func()) []string {
+	t.Helper()
+	var ids []string
+	for done := false; !done; {
+		budget := Budget{Postings: rng.IntN(8)}
+		patience := 1 + rng.IntN(5)
+		m.view(t, func(tx *store.Txn) (err error) {
+			done, err = q.Run(tx, budget, func(_ uint64, v packed.View) bool {
+				ids = append(ids, hex.EncodeToString(v.ID()))
+				patience--
+				return patience > 0
+			})
+			return err
+		})
+		if !done && between != nil {
+			between()
+		}
+	}
+	return ids
+}
+
+func idsOf(events []testdb.Event) []string {
+	ids := make([]string, len(events))
+	for i, e := range events {
+		ids[i] = e.ID
+	}
+	return ids
+}
+
+// forced returns the query of r in which filter i goes through its path number
+// way (cyclically), and whether any filter had another choice.
+func forced(tx *store.Txn, r request, way int) (*Query, bool, error) {
+	q, err := New(tx, r.own, Options{})
+	if err != nil {
+		return nil, false, err
+	}
+	more := false
+	for i := range q.scans {
+		ways := append([]Path{q.scans[i].plan.Path}, q.scans[i].plan.Rejected...)
+		more = more || way < len(ways)-1
+		q.scans[i] = newScan(Plan{Filter: r.own[i], Path: ways[way%len(ways)], Empty: q.scans[i].plan.Empty}, r.own[i].Limit)
+	}
+	return q, more, nil
+}
+
+// Every filter, by every path, cut into runs at random, gives what a reader
+// gives who looks at each event.
+func TestModelQuery(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			m := newModel(t, seed)
+			rng := rand.New(rand.NewPCG(seed, 1))
+			for range 5 {
+				m.put(t, rng, 120)
+				visible := testdb.Visible(m.events)
+				for range 200 {
+					m.checkQuery(t, rng, visible)
+				}
+			}
+		})
+	}
+}
+
+func (m *model) checkQuery(t *testing.T, rng *rand.Rand, visible []testdb.Event) {
+	t.Helper()
+	r := m.request(t)
+	want := idsOf(testdb.Query(r.oracle, visible))
+	for way, more := 0, true; more; way++ {
+		var q *Query
+		m.view(t, func(tx *store.Txn) (err error) {
+			q, more, err = forced(tx, r, way)
+			return err
+		})
+		if got := m.ask(t, q, rng, nil); !slices.Equal(got, want) {
+			t.Fatalf("filters %s\nby\n%s\ngave %d events %v\n   not %d events %v", r, q, len(got), got, len(want), want)
+		}
+	}
+}
+
+// COUNT is the size of the union, whatever the limits say (45-R1, 45-R2).
+func TestModelCount(t *testing.T) {
+	m := newModel(t, 77)
+	rng := rand.New(rand.NewPCG(77, 1))
+	m.put(t, rng, 600)
+	visible := testdb.Visible(m.events)
+	for range 1500 {
+		r := m.request(t)
+		unlimited := slices.Clone(r.oracle)
+		for i := range unlimited {
+			unlimited[i].Limit = nil
+		}
+		want := len(testdb.Query(unlimited, visible))
+		var c *Counter
+		m.view(t, func(tx *store.Txn) (err error) {
+			c, err = NewCount(tx, r.own, Options{})
+			return err
+		})
+		for done := false; !done; {
+			m.view(t, func(tx *store.Txn) (err error) {
+				done, err = c.Run(tx, Budget{Postings: rng.IntN(20)})
+				return err
+			})
+		}
+		if got := c.Count().N; got != uint64(want) {
+			t.Fatalf("filters %s\nby\n%s\ncounted %d, not %d", r, c.q, got, want)
+		}
+	}
+}
+
+// What is written while a query is paused is not part of its answer, what is
+// removed then is left out, and everything that was there throughout comes
+// once and in order.
+func TestModelQueryAmidWrites(t *testing.T) {
+	for seed := range uint64(40) {
+		m := newModel(t, 1000+seed)
+		rng := rand.New(rand.NewPCG(seed, 2))
+		m.put(t, rng, 200)
+		before := testdb.Visible(m.events)
+		r := m.request(t)
+		for i := range r.own { // limits count what is there at the time
+			r.own[i].Limit, r.oracle[i].Limit = nostr.NoLimit, nil
+		}
+		var q *Query
+		m.view(t, func(tx *store.Txn) (err error) {
+			q, err = New(tx, r.own, Options{})
+			return err
+		})
+		got := m.ask(t, q, rng, func() {
+			if len(m.events) < 400 && rng.IntN(3) == 0 {
+				m.put(t, rng, 1+rng.IntN(10))
+			}
+		})
+		may := idsOf(testdb.Query(r.oracle, before))
+		stays := map[string]bool{}
+		for _, e := range testdb.Visible(m.events) {
+			stays[e.ID] = true
+		}
+		must := slices.DeleteFunc(slices.Clone(may), func(id string) bool { return !stays[id] })
+		if !isSubsequence(got, may) || !isSubsequence(must, got) {
+			t.Fatalf("seed %d, filters %s\nby\n%s\ngave  %v\nmust  %v\nmay   %v", seed, r, q, got, must, may)
+		}
+	}
+}
+
+// isSubsequence reports whether sub is whole with elements left out.
+func isSubsequence(sub, whole []string) bool {
+	for _, s := range sub {
+		i := slices.Index(whole, s)
+		if i < 0 {
+			return false
+		}
+		whole = whole[i+1:]
+	}
+	return true
+}
