@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"wok/internal/config"
+	"wok/store"
+)
+
+// storeOptions are the options of the database that the configuration gives.
+func storeOptions(cfg *config.Config) store.Options {
+	return store.Options{
+		Dir:          cfg.DB,
+		MapSize:      cfg.DBParams.MapSize,
+		MaxReaders:   cfg.DBParams.MaxReaders,
+		NoReadAhead:  cfg.DBParams.NoReadAhead,
+		MinFreeBytes: uint64(cfg.DBParams.MinFreeBytes),
+	}
+}
+
+// openReadOnly opens the database for reading; it must exist.
+func openReadOnly(cfg *config.Config) (*store.DB, error) {
+	if !exists(filepath.Join(cfg.DB, "data.mdb")) {
+		return nil, fmt.Errorf("no database in %s (set --db or db in wok.conf)", cfg.DB)
+	}
+	opts := storeOptions(cfg)
+	opts.ReadOnly = true
+	return store.Open(opts)
+}
+
+// read loads the configuration and runs fn on the database, read-only.
+func (g *globals) read(stderr io.Writer, fn func(*store.DB) error) (err error) {
+	cfg, err := g.load(stderr)
+	if err != nil {
+		return err
+	}
+	db, err := openReadOnly(&cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return fn(db)
+}
+
+// view runs fn on a snapshot of the database.
+func (g *globals) view(ctx context.Context, stderr io.Writer, fn func(*store.Txn) error) error {
+	return g.read(stderr, func(db *store.DB) error { return db.View(ctx, fn) })
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wok/ingest"
+	"wok/internal/config"
+	"wok/nostr"
+	"wok/store"
+)
+
+const importUsage = `Read events from the FILEs, or else from stdin, as JSON, one a line, and store
+them as a relay would: verified, each once, the newest version of what is
+replaceable, nothing that its author has deleted. The events.reject... keys are
+for clients and do not apply: events of any date may be imported. Ephemeral
+events are read and not stored. The database is made where there is none.
+
+A bad line costs only itself. The summary at the end says how many there were,
+why, and in which lines. The exit code is 0 when all input was read, also if
+lines were rejected; 1 when a file could not be read or an event not be written;
+2 for a mistake in the command line; 130 after Ctrl-C, which commits what has
+been read, and prints the summary too.
+
+  wok import < events.jsonl
+  wok import --show-rejected 2023.jsonl 2024.jsonl
+  zstdcat backup.jsonl.zst | wok import --no-verify`
+
+// importCmd are the flags of import.
+type importCmd struct {
+	*globals
+	showRejected bool
+	noVerify     bool
+	writeBatch   int
+	debounce     int
+}
+
+func newImport(g *globals) *cobra.Command {
+	c := importCmd{globals: g}
+	cmd := &cobra.Command{
+		Use:   "import [FILE...]",
+		Short: "Bring events in",
+		Long:  importUsage,
+		RunE:  g.begin(c.run),
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&c.showRejected, "show-rejected", false, "print each line that is not stored, with the reason, to stderr")
+	fs.BoolVar(&c.noVerify, "no-verify", false, "take signatures on trust; ids are still checked")
+	fs.IntVar(&c.writeBatch, "write-batch", 10000, "write up to `N` events in one transaction")
+	fs.IntVar(&c.debounce, "debounce-millis", 0, "no effect: `N` is taken for the sake of strfry's scripts")
+	return cmd
+}
+
+func (c *importCmd) run(ctx context.Context, args []string, io stdio) (err error) {
+	if c.writeBatch < 1 {
+		return usageError{errors.New("--write-batch must be at least 1")}
+	}
+	if c.debounce != 0 {
+		fmt.Fprintln(io.err, "note: --debounce-millis has no effect: events are written as soon as they are verified")
+	}
+	cfg, err := c.load(io.err)
+	if err != nil {
+		return err
+	}
+	inputs, err := openInputs(args, io.in)
+	if err != nil {
+		return err
+	}
+	defer inputs.close()
+	db, err := store.Open(storeOptions(&cfg))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return c.importAll(ctx, db, importRules(&cfg), inputs, io)
+}
+
+// importRules are the rules of the configuration but those about dates, which
+// are about clients: a backup must come back whole.
+func importRules(cfg *config.Config) ingest.Rules {
+	return ingest.Rules{Limits: eventLimits(cfg)}
+}
+
+func eventLimits(cfg *config.Config) nostr.Limits {
+	return nostr.Limits{
+		MaxBytes:    int(cfg.Events.MaxEventSize),
+		MaxTags:     cfg.Events.MaxNumTags,
+		MaxTagBytes: int(cfg.Events.MaxTagValSize),
+	}
+}
+
+// importAll brings all inputs in and prints the summary, whatever happens.
+func (c *importCmd) importAll(ctx context.Context, db *store.DB, rules ingest.Rules, inputs inputs, io stdio) error {
+	p := ingest.New(db, ingest.Options{
+		Rules:          rules,
+		SkipVerify:     c.noVerify,
+		QueueEvents:    max(4096, 2*c.writeBatch),
+		MaxBatchEvents: c.writeBatch,
+	})
+	sum := tally{began: time.Now(), several: len(inputs) > 1}
+	meter := newMeter(io.err, "events", inputs.size(), true)
+	var err error
+	for _, in := range inputs {
+		if err = c.importOne(ctx, p, in, &sum, meter, io); err != nil {
+			break
+		}
+	}
+	// What was accepted is committed also after a signal.
+	err = errors.Join(err, p.Close(context.WithoutCancel(ctx)))
+	meter.clear()
+	if _, e := fmt.Fprint(io.out, &sum); err == nil {
+		err = e
+	}
+	if failed := sum.Outcomes[ingest.Failed]; err == nil && failed > 0 {
+		err = fmt.Errorf("%d events could not be written", failed)
+	}
+	return err
+}
+
+// importOne brings one input in and adds it to the summary.
+func (c *importCmd) importOne(ctx context.Context, p *ingest.Pipeline, in input, sum *tally, m *meter, io stdio) error {
+	opts := ingest.ImportOptions{
+		Source: ingest.Source{Kind: ingest.SourceImport, Info: in.name},
+		Progress: func(bytes int64, lines int) {
+			m.at(sum.Bytes+bytes, sum.Lines+lines)
+		},
+	}
+	if c.showRejected {
+		opts.Rejected = func(line int, _ []byte, res ingest.Result) {
+			m.clear()
+			fmt.Fprintf(io.err, "%s:%d: %s %s\n", in.name, line, res.Reason, res.ID)
+		}
+	}
+	s, err := ingest.Import(ctx, in.file, p, opts)
+	sum.add(in.name, s)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.name, err)
+	}
+	return nil
+}
+
+// An input is a file to import.
+type input struct {
+	name string
+	file io.Reader
+}
+
+type inputs []input
+
+// openInputs opens all files, or takes stdin where none is named, so that a
+// name that is wrong shows before anything is written.
+func openInputs(names []string, stdin io.Reader) (inputs, error) {
+	if len(names) == 0 {
+		return inputs{{"stdin", stdin}}, nil
+	}
+	var ins inputs
+	for _, name := range names {
+		if name == "-" {
+			ins = append(ins, input{"stdin", stdin})
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			ins.close()
+			return nil, err
+		}
+		ins = append(ins, input{name, f})
+	}
+	return ins, nil
+}
+
+func (ins inputs) close() {
+	for _, in := range ins {
+		if f, ok := in.file.(*os.File); ok && f != os.Stdin {
+			f.Close() // only read
+		}
+	}
+}
+
+// size returns how many bytes the inputs have, 0 where that is not known.
+func (ins inputs) size() int64 {
+	total := int64(0)
+	for _, in := range ins {
+		f, ok := in.file.(*os.File)
+		if !ok {
+			return 0
+		}
+		info, err := f.Stat()
+		if err != nil || !info.Mode().IsRegular() {
+			return 0
+		}
+		total += info.Size()
+	}
+	return total
+}

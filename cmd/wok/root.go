@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+const rootUsage = `wok is a nostr relay, and the tools around its database.
+
+  wok relay                            serve ws://127.0.0.1:7777 from ./wok-db
+  wok import < events.jsonl            bring events in
+  wok scan '{"kinds":[1],"limit":10}'  find events
+  wok export > backup.jsonl            take all events out
+
+No configuration is needed. Where there is one it comes from the first of
+--config, $WOK_CONFIG, /etc/wok.conf, ./wok.conf, $STRFRY_CONFIG,
+/etc/strfry.conf, ./strfry.conf. Each key can also be set by an environment
+variable (WOK_RELAY_PORT for relay.port) and, before all others, by --set.
+
+All commands may run beside a running relay. Results go to stdout and all talk
+to stderr. The exit code is 0 for success (also where the reader of stdout has
+left), 1 for failure, 2 for a mistake in the command line or the configuration,
+and 128 + the signal's number for a command ended by a signal.`
+
+// newRoot returns the command with all its subcommands.
+func newRoot(g *globals) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "wok",
+		Short:         "A nostr relay",
+		Long:          rootUsage,
+		Version:       buildVersion(),
+		SilenceErrors: true, // report prints them
+		SilenceUsage:  true,
+	}
+	g.flags(root)
+	root.AddCommand(
+		newImport(g), newExport(g),
+		newScan(g), newExplain(g),
+		newVersion(g),
+	)
+	return root
+}
+
+// begin makes a run method what cobra calls, and notes that it has been.
+func (g *globals) begin(run func(context.Context, []string, stdio) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		g.running = true
+		return run(cmd.Context(), args, stdio{cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()})
+	}
+}
