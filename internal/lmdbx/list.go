@@ -2,6 +2,7 @@ package lmdbx
 
 import (
 	"sort"
+	"unsafe"
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
 
@@ -113,6 +114,13 @@ func (l *List) within(p index.Posting) bool {
 	n := l.at - lo
 	l.at = lo + sort.Search(n, func(i int) bool { return p.Less(l.posting(lo + 1 + i)) })
 	return true
+}
+
+// fillsPage reports whether postings, read from the map, have a page of their
+// own: they begin right behind a page's header then. A short list stands
+// inside the page of its key, and that begins with another header.
+func (e *Env) fillsPage(postings []byte) bool {
+	return len(postings) > 0 && uintptr(unsafe.Pointer(&postings[0]))%uintptr(e.pageSize) == pageHeader
 }
 
 func (l *List) posting(i int) index.Posting {

@@ -2,12 +2,10 @@ package lmdbx
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
 
-	"wok/index"
 	"wok/internal/invariants"
 )
 
@@ -27,7 +25,7 @@ type Txn struct {
 	env   *Env
 	txn   *lmdb.Txn
 	curs  []cursor // by table, opened when first needed
-	lists uint64   // ids given to lists
+	lists uint64   // ids given to the users of cursors
 	lent  [][]byte // copies handed out; only under the invariants tag
 }
 
@@ -36,7 +34,7 @@ type Txn struct {
 type cursor struct {
 	*lmdb.Cursor
 	live bool   // belongs to the present run of the transaction
-	at   uint64 // id of the list whose page it stands on, 0 for none
+	at   uint64 // id of who moved it last, 0 for nobody who minds
 }
 
 func newTxn(e *Env, txn *lmdb.Txn) *Txn {
@@ -83,6 +81,7 @@ func (t *Txn) lend(b []byte) []byte {
 	return c
 }
 
+// mangle ends the life of what was lent.
 func (t *Txn) mangle() {
 	for _, b := range t.lent {
 		invariants.Mangle(b)
@@ -105,35 +104,6 @@ func (t *Txn) Get(table int, key []byte) ([]byte, bool, error) {
 		return nil, false, t.fail("get", table, err)
 	}
 	return t.lend(val), true, nil
-}
-
-// Put stores val under key: over the old value, or in a DupSort table beside
-// the others.
-func (t *Txn) Put(table int, key, val []byte) error {
-	return t.fail("put", table, t.txn.Put(t.env.tabs[table], key, val, 0))
-}
-
-// Append stores val under a key above all keys of the table, filling pages to
-// the end.
-func (t *Txn) Append(table int, key, val []byte) error {
-	return t.fail("append", table, t.txn.Put(t.env.tabs[table], key, val, lmdb.Append))
-}
-
-// PutReserve stores a value of n bytes under key and returns its memory to be
-// written before the next call.
-func (t *Txn) PutReserve(table int, key []byte, n int) ([]byte, error) {
-	b, err := t.txn.PutReserve(t.env.tabs[table], key, n, 0)
-	return b, t.fail("put", table, err)
-}
-
-// Delete removes key, or in a DupSort table its value val (nil for all), and
-// reports whether it was there.
-func (t *Txn) Delete(table int, key, val []byte) (bool, error) {
-	err := t.txn.Del(t.env.tabs[table], key, val)
-	if lmdb.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, t.fail("delete", table, err)
 }
 
 // Entries returns how many values the table holds.
@@ -159,59 +129,6 @@ func (t *Txn) Size(table int) (TableSize, error) {
 		return TableSize{}, t.fail("stat", table, err)
 	}
 	return TableSize{st.Entries, st.BranchPages + st.LeafPages + st.OverflowPages}, nil
-}
-
-// ErrStop, returned by a callback, ends an iteration without an error.
-var ErrStop = errors.New("stop")
-
-// Each calls fn with every key and value of the table from the first key of at
-// least from (nil for all), in order, until fn fails. In a read transaction
-// only; fn may use the transaction but not iterate the same table.
-func (t *Txn) Each(table int, from []byte, fn func(key, val []byte) error) error {
-	c, err := t.cursor(table)
-	if err != nil {
-		return err
-	}
-	c.at = 0
-	op := uint(lmdb.First)
-	if from != nil {
-		op = lmdb.SetRange
-	}
-	t.Work.Seeks++
-	for {
-		key, val, err := c.Get(from, nil, op)
-		if lmdb.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return t.fail("read", table, err)
-		}
-		if err := fn(t.lend(key), t.lend(val)); err != nil {
-			if errors.Is(err, ErrStop) {
-				return nil
-			}
-			return err
-		}
-		from, op = nil, lmdb.Next
-	}
-}
-
-// Last returns the largest key of the table and its value, borrowed.
-func (t *Txn) Last(table int) (key, val []byte, ok bool, err error) {
-	c, err := t.cursor(table)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	c.at = 0
-	t.Work.Seeks++
-	key, val, err = c.Get(nil, nil, lmdb.Last)
-	if lmdb.IsNotFound(err) {
-		return nil, nil, false, nil
-	}
-	if err != nil {
-		return nil, nil, false, t.fail("read", table, err)
-	}
-	return t.lend(key), t.lend(val), true, nil
 }
 
 // cursor returns the cursor of a table, opened or renewed for this run.
@@ -245,58 +162,3 @@ func AppendInt(dst []byte, n uint64) []byte { return binary.NativeEndian.AppendU
 
 // Int reads the key of an IntegerKey table.
 func Int(key []byte) uint64 { return binary.NativeEndian.Uint64(key) }
-
-// EachKey calls fn with every distinct key of a DupSort table, in order, and
-// how many values it has, until fn fails.
-func (t *Txn) EachKey(table int, fn func(key []byte, n uint64) error) error {
-	c, err := t.cursor(table)
-	if err != nil {
-		return err
-	}
-	c.at = 0
-	for op := uint(lmdb.First); ; op = lmdb.NextNoDup {
-		t.Work.Seeks++
-		key, _, err := c.Get(nil, nil, op)
-		if lmdb.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return t.fail("read", table, err)
-		}
-		n, err := c.Count()
-		if err != nil {
-			return t.fail("count", table, err)
-		}
-		if err := fn(t.lend(key), n); err != nil {
-			if errors.Is(err, ErrStop) {
-				return nil
-			}
-			return err
-		}
-	}
-}
-
-// AppendReserve makes room for a value of n bytes under a key above all keys of
-// the table and returns its memory, to be written before the next call.
-func (t *Txn) AppendReserve(table int, key []byte, n int) ([]byte, error) {
-	b, err := t.txn.PutReserve(t.env.tabs[table], key, n, lmdb.Append)
-	return b, t.fail("append", table, err)
-}
-
-// PutPostings adds postings, ascending, to the list of key. Where all of them
-// come after the list's last one they are appended, which fills pages to the
-// end instead of splitting them in halves.
-func (t *Txn) PutPostings(table int, key, postings []byte) error {
-	if len(postings) == 0 {
-		return nil
-	}
-	if len(postings) == index.PostingSize {
-		return t.Put(table, key, postings)
-	}
-	c, err := t.cursor(table)
-	if err != nil {
-		return err
-	}
-	c.at = 0
-	return t.fail("put", table, c.PutMulti(key, postings, index.PostingSize, 0))
-}

@@ -1,0 +1,177 @@
+package lmdbx
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/PowerDNS/lmdb-go/lmdb"
+)
+
+// checkLength refuses a data file that was cut: LMDB would not notice, and the
+// first look at a page that is missing kills the process.
+//
+// A file may rightly be shorter than the pages it counts. LMDB does not write
+// pages that were taken and given back in one transaction, so the missing
+// pages may all be free ones. That is seen in the list of free pages, which is
+// read here from the file and not through the map.
+func (e *Env) checkLength() error {
+	st, err := e.env.Stat()
+	if err != nil {
+		return fmt.Errorf("read environment stat: %w", err)
+	}
+	e.pageSize = int(st.PSize)
+	return e.env.View(func(txn *lmdb.Txn) error { // pins the free list
+		info, err := e.env.Info()
+		if err != nil {
+			return fmt.Errorf("read environment info: %w", err)
+		}
+		f, err := os.Open(filepath.Join(e.dir, dataFile))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		fi, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		have, want := uint64(fi.Size()/int64(e.pageSize)), uint64(info.LastPNO+1)
+		if have >= want {
+			return nil
+		}
+		free, err := freePagesFrom(f, e.pageSize, uint64(txn.ID()), have)
+		if err != nil || free < want-have {
+			return fmt.Errorf("%s was cut: it has %d pages of %d (%w)", dataFile, have, want,
+				errors.Join(err, fmt.Errorf("%d of the missing pages are free", free)))
+		}
+		return nil
+	})
+}
+
+// What is needed of LMDB's file format, version 1. A page begins with 16 bytes
+// of header; the header of the two meta pages is followed by magic, version,
+// an address, the map size, and 48 bytes each for the free list and the root
+// table. All integers are in the machine's order.
+const (
+	pageHeader    = 16
+	offPageFlags  = 10 // uint16
+	offPageLower  = 12 // uint16: end of the node offsets, which follow the header
+	flagBranch    = 0x01
+	flagLeaf      = 0x02
+	nodeHeader    = 8
+	nodeBigData   = 0x01
+	offMetaDepth  = pageHeader + 24 + 6  // of the free list: uint16
+	offMetaRoot   = pageHeader + 24 + 40 // uint64
+	offMetaTxn    = pageHeader + 24 + 2*48 + 8
+	maxTreeDepth  = 32
+	noPage        = ^uint64(0)
+	pageNumberLen = 8
+)
+
+var order = binary.NativeEndian
+
+// freePagesFrom counts the free pages with numbers of at least from, as the
+// transaction numbered txn knows them.
+func freePagesFrom(f io.ReaderAt, pageSize int, txn, from uint64) (uint64, error) {
+	r := freeReader{f: f, pageSize: pageSize, from: from}
+	for no := range uint64(2) {
+		meta, err := r.page(no, 1)
+		if err != nil {
+			return 0, err
+		}
+		if order.Uint64(meta[offMetaTxn:]) != txn {
+			continue
+		}
+		root, depth := order.Uint64(meta[offMetaRoot:]), order.Uint16(meta[offMetaDepth:])
+		if root != noPage {
+			err = r.walk(root, min(int(depth), maxTreeDepth))
+		}
+		return r.count, err
+	}
+	return 0, fmt.Errorf("transaction %d has no meta page", txn)
+}
+
+// A freeReader walks the tree of free pages.
+type freeReader struct {
+	f        io.ReaderAt
+	pageSize int
+	from     uint64 // pages that the file has: those of the tree are below
+	count    uint64
+}
+
+// page reads n pages from number no on.
+func (r *freeReader) page(no uint64, n int) ([]byte, error) {
+	if no >= r.from || uint64(n) > r.from-no {
+		return nil, fmt.Errorf("page %d is missing", no)
+	}
+	b := make([]byte, n*r.pageSize)
+	if _, err := r.f.ReadAt(b, int64(no)*int64(r.pageSize)); err != nil {
+		return nil, fmt.Errorf("page %d: %w", no, err)
+	}
+	return b, nil
+}
+
+// walk reads the page with that number and all below it.
+func (r *freeReader) walk(no uint64, depth int) error {
+	page, err := r.page(no, 1)
+	if err != nil {
+		return err
+	}
+	flags, lower := order.Uint16(page[offPageFlags:]), int(order.Uint16(page[offPageLower:]))
+	if depth == 0 || flags&(flagBranch|flagLeaf) == 0 || lower < pageHeader || lower > len(page) {
+		return fmt.Errorf("page %d is no page of the free list", no)
+	}
+	for at := pageHeader; at+2 <= lower; at += 2 {
+		node := int(order.Uint16(page[at:]))
+		switch {
+		case node+nodeHeader > len(page):
+			err = fmt.Errorf("page %d is broken", no)
+		case flags&flagBranch != 0:
+			err = r.walk(child(page[node:]), depth-1)
+		default:
+			err = r.list(page[node:])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// child returns the page that a branch's node points to: 48 bits in its first
+// three uint16.
+func child(node []byte) uint64 {
+	return uint64(order.Uint32(node)) | uint64(order.Uint16(node[4:]))<<32
+}
+
+// list counts the pages in a leaf's node: a key of 8 bytes, and how many
+// numbers follow before the numbers themselves, in the node or on pages of
+// their own.
+func (r *freeReader) list(node []byte) error {
+	if len(node) < nodeHeader+2*pageNumberLen {
+		return errors.New("a list of free pages is broken")
+	}
+	data, size := node[nodeHeader+pageNumberLen:], int(order.Uint32(node))
+	if order.Uint16(node[4:])&nodeBigData != 0 {
+		no := order.Uint64(data)
+		n := (pageHeader + size + r.pageSize - 1) / r.pageSize
+		page, err := r.page(no, n)
+		if err != nil {
+			return err
+		}
+		data = page[pageHeader:]
+	}
+	if size < pageNumberLen || size > len(data) {
+		return errors.New("a list of free pages is broken")
+	}
+	n := order.Uint64(data)
+	for data = data[pageNumberLen:size]; n > 0 && len(data) >= pageNumberLen; n, data = n-1, data[pageNumberLen:] {
+		if order.Uint64(data) >= r.from {
+			r.count++
+		}
+	}
+	return nil
+}
