@@ -46,6 +46,9 @@ type Options struct {
 // ErrNoSpace is returned by Update while the file system is nearly full.
 var ErrNoSpace = errors.New("no space left for writing")
 
+// ErrClosed is returned by the methods of a DB that was closed.
+var ErrClosed = lmdbx.ErrClosed
+
 // A DB is an open database.
 type DB struct {
 	env     *lmdbx.Env
@@ -132,8 +135,8 @@ func getMeta(t *lmdbx.Txn, key []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(val), nil
 }
 
-// Close closes the database. No transaction may be open, and every Watch must
-// have ended.
+// Close waits for the views in use to end, and closes the database. Afterwards
+// every method returns [ErrClosed].
 func (db *DB) Close() error { return db.env.Close() }
 
 // Dir returns the directory of the database.

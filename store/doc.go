@@ -6,7 +6,7 @@
 // store decides what becomes of each event (stored, duplicate, superseded,
 // deleted, expired: [Status]) so that the final state follows from the set of
 // events put, not from their order. It keeps every index in step with the
-// events, and [Txn.Check] proves that it has.
+// events, and [DB.Check] proves that it has.
 //
 // It does not verify signatures, apply policy or limits (ingest does), choose
 // indexes (planner), or know about clients.

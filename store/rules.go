@@ -57,8 +57,11 @@ func (tx *Txn) mark(addr []byte) (mark, bool, error) {
 	if len(b) != markSize {
 		return mark{}, false, fmt.Errorf("%w: deletion mark of %d bytes for address %x", ErrCorrupt, len(b), addr)
 	}
-	return mark{binary.BigEndian.Uint64(b), [32]byte(b[8:])}, true, nil
+	return readMark(b), true, nil
 }
+
+// readMark reads a stored mark, which has markSize bytes.
+func readMark(b []byte) mark { return mark{binary.BigEndian.Uint64(b), [32]byte(b[8:])} }
 
 // raise moves the mark of an address up to m.
 func (b *Batch) raise(addr []byte, m mark) error {
