@@ -19,7 +19,7 @@ type Options struct {
 	Hashtags  int           // different t values; default Events/40, at least 20
 	Start     int64         // unix time of the first event; default 1700000000
 	Span      time.Duration // from the first event to the last; default 30 days
-	Jitter    time.Duration // how far events lie out of order; default 1 minute
+	Jitter    time.Duration // how far events lie out of order; default 1 minute, under 1s none
 	Follows   int           // p tags of the longest follow lists; default 800
 	Ephemeral int           // chance of an ephemeral event (20001), in 1000; default 0
 	Mix       []Share       // default DefaultMix()

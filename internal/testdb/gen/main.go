@@ -45,6 +45,9 @@ func run(ctx context.Context, args []string, stdout io.Writer, stderr *os.File) 
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if o.Events < 1 {
+		return fmt.Errorf("-n %d: want 1 or more", o.Events)
+	}
 
 	var summary testdb.Summary
 	out := bufio.NewWriterSize(stdout, 1<<20)
