@@ -1,0 +1,286 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"wok/ingest"
+	"wok/nostr"
+)
+
+// A conn is one client's connection.
+type conn struct {
+	srv  *Server
+	ws   *websocket.Conn
+	sock *socket
+	src  ingest.Source
+	num  uint64 // counted by the server
+
+	busy atomic.Bool // a message is being handled, nothing is read
+
+	mu       sync.Mutex
+	changed  sync.Cond // of mu: room in out, its writer's end, pending at 0
+	out      outbox
+	subs     map[string]*subscription
+	parked   []job       // scans that wait for room in out
+	counts   int         // COUNTs under way
+	pending  int         // events handed to ingest and not answered
+	draining bool        // closes when pending is 0; no new messages
+	asked    bool        // a ping is out
+	heard    int64       // bytes received when it went out
+	kill     *time.Timer // ends a connection that has been given up
+
+	turns turns // guarded by scheduler.mu
+}
+
+func newConn(s *Server, ws *websocket.Conn, src ingest.Source) *conn {
+	c := &conn{srv: s, ws: ws, sock: ws.NetConn().(*socket), src: src}
+	c.changed.L = &c.mu
+	c.sock.gathering = true
+	// Compressed bytes; readMessage bounds the inflated ones. Somewhat longer
+	// messages are refused without losing the connection.
+	ws.SetReadLimit(int64(s.opts.Limits.MaxMessageBytes) * (1 + skipFactor))
+	ws.SetPingHandler(c.pong)
+	ws.SetCloseHandler(func(int, string) error { return nil }) // finish answers
+	return c
+}
+
+// run serves the client until the connection ends.
+func (c *conn) run(ctx context.Context) {
+	c.finish(c.serve(ctx))
+}
+
+// serve reads and handles messages until reading fails. A panic ends this
+// connection and nothing else.
+func (c *conn) serve(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.srv.caught(p, c)
+			c.shut(websocket.CloseInternalServerErr, "internal error")
+			err = errPanic
+		}
+	}()
+	for {
+		c.awaitRoom()
+		c.busy.Store(false)
+		kind, r, err := c.ws.NextReader()
+		c.busy.Store(true)
+		switch {
+		case err != nil:
+			return err
+		case c.ended(): // what comes now is only read so that the close arrives
+		case kind != websocket.TextMessage:
+			c.shut(websocket.CloseUnsupportedData, "messages are text")
+		default:
+			c.message(ctx, r)
+		}
+	}
+}
+
+// errPanic says that a handler panicked.
+var errPanic = errors.New("panic")
+
+// ended reports whether the connection is at its end.
+func (c *conn) ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.out.ended() || c.draining
+}
+
+// awaitRoom waits while so much is to be sent that the client must not ask for
+// more. Its own sends will block in time: that is how TCP says it.
+func (c *conn) awaitRoom() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.out.bytes > c.srv.marks.read && !c.out.ended() {
+		c.changed.Wait()
+	}
+}
+
+// skipFactor is how many times the size of the longest message may follow it
+// and be passed over. What is longer costs the connection.
+const skipFactor = 4
+
+// errTooLong is returned for a message over its limit.
+var errTooLong = errors.New("message too long")
+
+// message reads one message and handles it.
+func (c *conn) message(ctx context.Context, r io.Reader) {
+	most := c.srv.opts.Limits.MaxMessageBytes
+	raw, err := readMessage(r, most)
+	c.srv.metrics.bytesIn.Add(int64(len(raw)))
+	switch {
+	case err == nil:
+		c.handle(ctx, raw)
+		return
+	case errors.Is(err, errTooLong):
+		c.refuseLong(raw, most)
+		if _, err := io.CopyN(io.Discard, r, int64(most)*skipFactor); err == nil {
+			c.shut(websocket.CloseMessageTooBig, "message too long")
+		}
+	default:
+		// Broken compression. If it is the connection that broke, this goes
+		// nowhere.
+		c.shut(websocket.CloseInvalidFramePayloadData, "the message cannot be read")
+	}
+	putBuffer(raw)
+}
+
+// readMessage reads all of r into a buffer of the pool; where that is more than
+// most bytes, the first of them and errTooLong.
+func readMessage(r io.Reader, most int) ([]byte, error) {
+	buf := getBuffer()
+	for {
+		if len(buf) > most {
+			return buf[:most], errTooLong
+		}
+		if len(buf) == cap(buf) {
+			grown := append(buf, 0)[:len(buf)]
+			putBuffer(buf)
+			buf = grown
+		}
+		n, err := r.Read(buf[len(buf):min(cap(buf), most+1)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF && len(buf) <= most {
+			return buf, nil
+		}
+		if err != nil && err != io.EOF {
+			return buf, err
+		}
+	}
+}
+
+// refuseLong answers a message of which only the beginning was read.
+func (c *conn) refuseLong(start []byte, most int) {
+	refusal := nostr.Refuse(nostr.PrefixBlocked, "a message may have %d bytes", most)
+	answer := &nostr.MessageError{Refusal: refusal}
+	_, err := nostr.ParseMessage(start, nostr.MessageLimits{})
+	if errors.As(err, &answer) {
+		answer.Refusal = refusal
+	}
+	c.send(answer.AppendReply(nil))
+}
+
+// shut sends what is queued, says goodbye and accepts nothing more. The reader
+// ends when the client has answered, or has not for lingerTime.
+func (c *conn) shut(code int, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shutLocked(code, reason)
+}
+
+func (c *conn) shutLocked(code int, reason string) {
+	if c.out.ended() {
+		return
+	}
+	c.endSubs()
+	c.push(frame{body: websocket.FormatCloseMessage(code, reason), op: opClose})
+	c.out.closing = true
+	c.changed.Broadcast()
+}
+
+// giveUp ends the connection of a client that does not keep up: what waits for
+// it is dropped but for the reason. The caller holds c.mu.
+func (c *conn) giveUp(reason string) {
+	if c.out.ended() {
+		return
+	}
+	c.srv.metrics.tooSlow.Add(1)
+	c.out.clear()
+	c.pushText(nil, nostr.AppendNotice(nil, nostr.PrefixRateLimited.Reason(reason)))
+	c.shutLocked(websocket.ClosePolicyViolation, reason)
+	c.kill = time.AfterFunc(lingerTime, func() { c.sock.Close() })
+}
+
+// drain ends the connection as soon as the events it has brought are answered.
+func (c *conn) drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.draining = true
+	c.endSubs()
+	c.leaveIfIdle()
+}
+
+// leaveIfIdle closes a draining connection when its time has come. The caller
+// holds c.mu.
+func (c *conn) leaveIfIdle() {
+	if c.draining && c.pending == 0 {
+		c.shutLocked(websocket.CloseGoingAway, "the relay is stopping")
+	}
+}
+
+// finish ends all that belongs to the connection, whose reader has met err.
+func (c *conn) finish(err error) {
+	c.leave(err)
+	last := time.AfterFunc(lingerTime, func() { c.sock.Close() })
+	c.mu.Lock()
+	for c.out.writing {
+		c.changed.Wait()
+	}
+	c.out.broken = true
+	c.endSubs()
+	subs := c.subs
+	c.subs = nil
+	kill := c.kill
+	c.mu.Unlock()
+	last.Stop()
+	if kill != nil {
+		kill.Stop()
+	}
+	c.sock.Close()
+	for _, s := range subs {
+		c.srv.live.remove(s)
+	}
+}
+
+// leave answers the close of a client, and sees that what the library has said
+// to a client that broke the protocol is sent.
+func (c *conn) leave(err error) {
+	code := websocket.CloseProtocolError // never sent: the library was first
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var closed *websocket.CloseError
+	if errors.As(err, &closed) {
+		code = closed.Code
+		if !c.out.closing {
+			c.out.clear() // who says goodbye does not want the rest
+		}
+	}
+	c.shutLocked(code, "")
+}
+
+// pong answers a ping. Only as many are kept as fit: the answer to the last
+// ping is enough.
+func (c *conn) pong(data string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out.bytes < c.srv.marks.read {
+		c.push(frame{body: []byte(data), op: opPong})
+	}
+	return nil
+}
+
+// ping asks an idle client for a sign of life, and ends the connection if there
+// has been none since it was asked before. Where something is being sent, or
+// the client waits for us, nothing is asked: then other deadlines hold.
+func (c *conn) ping() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	heard := c.sock.received.Load()
+	switch {
+	case c.out.writing || c.out.ended() || c.busy.Load():
+		c.asked = false
+	case c.asked && heard == c.heard:
+		c.srv.metrics.silent.Add(1)
+		c.sock.Close()
+	default:
+		c.asked, c.heard = true, heard
+		c.push(frame{op: opPing})
+	}
+}

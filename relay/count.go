@@ -1,0 +1,75 @@
+package relay
+
+import (
+	"time"
+
+	"wok/nostr"
+	"wok/planner"
+	"wok/store"
+)
+
+// A tally is a COUNT under way (NIP-45). Its id is only what the answer is
+// marked with: it replaces nothing and nothing can close it.
+type tally struct {
+	conn    *conn
+	id      string
+	filters []*nostr.Filter
+	counter *planner.Counter
+}
+
+// count begins a COUNT.
+func (c *conn) count(id string, filters []*nostr.Filter) {
+	limits := &c.srv.opts.Limits
+	if limits.NoCount {
+		c.send(nostr.AppendClosed(nil, id, nostr.PrefixBlocked.Reason("COUNT is not served here")))
+		return
+	}
+	c.mu.Lock()
+	room := c.counts < limits.MaxSubs
+	if room {
+		c.counts++
+	}
+	c.mu.Unlock()
+	if !room {
+		c.send(nostr.AppendClosed(nil, id, nostr.PrefixRateLimited.Reason("too many counts at once")))
+		return
+	}
+	c.srv.sched.add(c, fresh, &tally{conn: c, id: id, filters: possible(filters)})
+}
+
+func (j *tally) owner() *conn { return j.conn }
+
+func (j *tally) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
+	if j.conn.ended() {
+		return over, nil
+	}
+	var err error
+	if j.counter == nil {
+		if j.counter, err = planner.NewCount(tx, j.filters, planner.Options{}); err != nil {
+			return over, err
+		}
+	}
+	done, err := j.counter.Run(tx, planner.Budget{Deadline: deadline})
+	if err != nil {
+		return over, err
+	}
+	if !done {
+		return again, nil
+	}
+	j.reply(nostr.AppendCount(nil, j.id, j.counter.Count()))
+	return over, nil
+}
+
+func (j *tally) fail(err error) {
+	j.conn.srv.log.Error("count ended", "client", j.conn.src.Info, "filters", shapes(j.filters), "error", err)
+	j.reply(nostr.AppendClosed(nil, j.id, nostr.RefusalOf(err).Error()))
+}
+
+// reply ends the count with its only answer.
+func (j *tally) reply(message []byte) {
+	c := j.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts--
+	c.pushText(nil, message)
+}

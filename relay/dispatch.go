@@ -1,0 +1,167 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"wok/ingest"
+	"wok/nostr"
+)
+
+// handle does what a message asks. It takes over raw, a buffer of the pool.
+func (c *conn) handle(ctx context.Context, raw []byte) {
+	msg, err := nostr.ParseMessage(raw, c.srv.limits)
+	if answer := (*nostr.MessageError)(nil); errors.As(err, &answer) {
+		c.note(answer.Verb, raw)
+		c.send(answer.AppendReply(nil))
+		putBuffer(raw)
+		return
+	}
+	c.note(msg.Verb, raw)
+	if msg.Verb == nostr.VerbEvent {
+		c.submit(ctx, raw, msg.Event)
+		return
+	}
+	c.serveMessage(&msg)
+	putBuffer(raw)
+}
+
+// serveMessage does what a message other than EVENT asks.
+func (c *conn) serveMessage(msg *nostr.Message) {
+	switch msg.Verb {
+	case nostr.VerbReq:
+		c.awaitAnswers()
+		c.request(msg.SubID, msg.Filters)
+	case nostr.VerbCount:
+		c.awaitAnswers()
+		c.count(msg.SubID, msg.Filters)
+	case nostr.VerbClose:
+		c.closeSub(msg.SubID)
+	case nostr.VerbAuth:
+		c.refuseMessage(msg, nostr.Refuse(nostr.PrefixError, "AUTH is not offered here"))
+	case nostr.VerbNegOpen:
+		c.refuseMessage(msg, nostr.Refuse(nostr.PrefixError, "reconciliation is not offered here"))
+	case nostr.VerbNegMsg:
+		c.refuseMessage(msg, nostr.Refuse(nostr.PrefixClosed, "no session is open"))
+	case nostr.VerbNegClose: // is never answered
+	}
+}
+
+// note counts a message, and logs it, cut, if that is asked for.
+func (c *conn) note(verb nostr.Verb, raw []byte) {
+	c.srv.metrics.received(verb)
+	t := &c.srv.opts.Trace
+	if t.Events && verb == nostr.VerbEvent || t.Requests && verb != nostr.VerbEvent {
+		const shown = 4 << 10
+		c.srv.log.Info("message", "client", c.src.Info, "bytes", len(raw), "text", string(raw[:min(len(raw), shown)]))
+	}
+}
+
+// refuseMessage answers a valid message that is not served.
+func (c *conn) refuseMessage(msg *nostr.Message, reason *nostr.Refusal) {
+	answer := nostr.MessageError{Verb: msg.Verb, SubID: msg.SubID, HasSubID: true, Event: msg.Event, Refusal: reason}
+	c.send(answer.AppendReply(nil))
+}
+
+// submit hands an event to ingest, which answers when it likes (01-R38). raw is
+// what event lies in, and goes back to the pool then.
+func (c *conn) submit(ctx context.Context, raw, event []byte) {
+	if !c.expectAnswer() {
+		putBuffer(raw)
+		return
+	}
+	err := c.srv.pipe.Submit(ctx, event, c.src, func(r ingest.Result) {
+		putBuffer(raw)
+		c.answer(r)
+	})
+	if err != nil { // we are stopping
+		id, _ := nostr.FindID(event)
+		putBuffer(raw)
+		c.answer(ingest.Result{ID: id, Reason: nostr.PrefixError.Reason("the relay is stopping")})
+	}
+}
+
+// expectAnswer counts an event about to be submitted. False says that the
+// connection is at its end and takes none.
+func (c *conn) expectAnswer() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out.ended() || c.draining {
+		return false
+	}
+	c.pending++
+	return true
+}
+
+// answer tells the client what became of an event (01-R38, 01-R44).
+func (c *conn) answer(r ingest.Result) {
+	if !r.OK && c.srv.opts.Trace.Refused {
+		c.srv.log.Info("event refused", "client", c.src.Info, "id", r.ID, "reason", r.Reason)
+	}
+	if r.Err != nil {
+		c.srv.log.Error("event not stored", "id", r.ID, "error", r.Err)
+	}
+	message := nostr.AppendOK(make([]byte, 0, 96+len(r.Reason)), r.ID, r.OK, r.Reason)
+	if r.ID == "" {
+		message = nostr.AppendNotice(message[:0], r.Reason)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pushText(nil, message)
+	if c.pending--; c.pending == 0 {
+		c.changed.Broadcast()
+		c.leaveIfIdle()
+	}
+}
+
+// awaitAnswers waits until all events of this connection have been answered, so
+// that a query sees those that came before it.
+func (c *conn) awaitAnswers() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.pending > 0 && !c.out.ended() {
+		c.changed.Wait()
+	}
+}
+
+// request opens a subscription.
+func (c *conn) request(id string, filters []*nostr.Filter) {
+	limits := &c.srv.opts.Limits
+	s := newSubscription(c, id, possible(filters))
+	for _, f := range s.filters {
+		if f.Limit == nostr.NoLimit {
+			f.Limit = limits.DefaultLimit
+		}
+	}
+	old, ok := c.open(s)
+	if old != nil {
+		c.srv.live.remove(old)
+	}
+	switch {
+	case !ok:
+		c.send(nostr.AppendClosed(nil, id,
+			nostr.PrefixBlocked.Reason("too many subscriptions are open on this connection")))
+	case len(s.filters) == 0: // nothing can ever come
+		c.sendEOSE(s, c.srv.hint(nostr.HintFinish))
+		c.forget(s)
+	default:
+		c.srv.live.add(s)
+		c.srv.sched.add(c, fresh, &scan{sub: s})
+	}
+}
+
+// possible returns the filters that can match something.
+func possible(filters []*nostr.Filter) []*nostr.Filter {
+	return slices.DeleteFunc(filters, (*nostr.Filter).Never)
+}
+
+// forget frees the place of a subscription that nothing more is sent for, but
+// leaves what is on its way.
+func (c *conn) forget(s *subscription) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.subs[s.id] == s {
+		delete(c.subs, s.id)
+	}
+}

@@ -1,0 +1,42 @@
+// Package relay serves websocket clients: it takes their events to ingest,
+// answers their queries from the store and sends them what is new.
+//
+// A [Server] owns a listener and everything behind it. One file holds one stage
+// of a message's way:
+//
+//	http.go          a request: websocket, NIP-11 document (info.go), landing page
+//	conn.go          a connection: the loop that reads it
+//	dispatch.go      what each message of a client does
+//	subscription.go  a REQ that is open
+//	scheduler.go     whose turn it is to query: stored.go (REQ), count.go (COUNT)
+//	live.go          new events, matched through live_index.go
+//	outbound.go      what waits to be sent, and the writer; socket.go below it
+//
+// The package does not verify, decide about or write events (ingest, store),
+// nor choose how to search (planner), nor read configuration (cmd/wok). Only
+// cmd/wok calls it.
+//
+// # Goroutines
+//
+// A connection is one goroutine, which reads. A second one writes, and lives
+// only while there is something to send. A server has Options.QueryWorkers
+// goroutines that query, one that follows new events, the watch of the store
+// that wakes it, one for pings, and those of net/http until a request is
+// answered or upgraded. All end before [Server.Shutdown] returns.
+//
+// # Locks
+//
+// conn.mu guards all that a connection shares between its reader, its writer,
+// the workers and the follower. Above it stands live.mu, which guards the
+// index of subscriptions: who holds conn.mu does not take live.mu. The locks of
+// scheduler and socket are innermost; nothing is taken while they are held. No
+// lock is held while a socket or the database is waited for.
+//
+// # Order
+//
+// The messages of a connection take effect in the order they came: events are
+// handed on without waiting for one another, and a REQ or COUNT waits until all
+// earlier events of its connection have been answered. A subscription is in
+// the live index before its snapshot is taken; what is missed meanwhile is
+// caught up with by levId before the first live event is sent, see stored.go.
+package relay

@@ -1,0 +1,197 @@
+package relay
+
+import (
+	"bytes"
+	"errors"
+	"time"
+
+	"wok/nostr"
+	"wok/packed"
+	"wok/planner"
+	"wok/store"
+)
+
+// A scan takes a subscription through its stored phase.
+//
+//	stored      the query answers for the snapshot that it begins with
+//	EOSE
+//	catch-up    events with a levId above the snapshot that have come meanwhile
+//	live        from the levId that the catch-up has reached
+//
+// The subscription has been in the live index from before the snapshot. Until
+// it is live, an event that matches is not sent by the follower but only noted
+// (subscription.missed). If nothing was noted there is nothing to catch up
+// with; else the store is read from the snapshot on. Going live and noting
+// exclude each other, so every event is sent once: by the query, by the
+// catch-up or by the follower.
+type scan struct {
+	sub    *subscription
+	query  *planner.Query
+	stored bool   // EOSE has been sent
+	seen   uint64 // then: events up to this levId are dealt with
+
+	began  time.Time
+	ran    time.Duration
+	slices int
+	events int
+}
+
+func (j *scan) owner() *conn { return j.sub.conn }
+
+func (j *scan) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
+	start := time.Now()
+	defer func() { j.ran += time.Since(start) }()
+	j.slices++
+	if !j.owner().isOpen(j.sub) {
+		return over, nil
+	}
+	if !j.stored {
+		if o, err := j.runQuery(tx, deadline); err != nil || !j.stored {
+			return o, err
+		}
+	}
+	return j.catchUp(tx, deadline)
+}
+
+// runQuery goes on with the query. When it is done, stored is set.
+func (j *scan) runQuery(tx *store.Txn, deadline time.Time) (outcome, error) {
+	c := j.owner()
+	var err error
+	if j.query == nil {
+		j.began = time.Now()
+		if j.query, err = planner.New(tx, j.sub.filters, planner.Options{}); err != nil {
+			return over, err
+		}
+	}
+	var failed error
+	done, err := j.query.Run(tx, planner.Budget{Deadline: deadline}, func(levID uint64, _ packed.View) bool {
+		json, ok, err := tx.JSON(levID)
+		if err != nil || !ok {
+			failed = c.srv.skip(levID, err)
+			return failed == nil
+		}
+		j.events++
+		return c.sendStored(j.sub, bytes.Clone(json))
+	})
+	switch {
+	case err != nil:
+		return over, err
+	case failed != nil:
+		return over, failed
+	case !done:
+		return c.pause(j.sub, j), nil
+	}
+	c.sendEOSE(j.sub, c.srv.hint(j.query.Hint()))
+	c.srv.ranQuery(j)
+	j.stored, j.seen, j.query = true, j.query.Snapshot(), nil
+	return over, nil
+}
+
+// catchUp makes the subscription live, after it has sent what came since the
+// snapshot.
+func (j *scan) catchUp(tx *store.Txn, deadline time.Time) (outcome, error) {
+	c := j.owner()
+	if c.goLive(j.sub, j.seen) {
+		return over, nil
+	}
+	whole, err := j.readOn(tx, deadline)
+	if err != nil {
+		return over, err
+	}
+	if whole && c.goLive(j.sub, j.seen) {
+		return over, nil
+	}
+	return c.pause(j.sub, j), nil
+}
+
+// clockStep is how many events are read between two looks at the clock.
+const clockStep = 256
+
+// readOn sends the matching events above seen and raises it. It reports whether
+// it has come to the end of the snapshot.
+func (j *scan) readOn(tx *store.Txn, deadline time.Time) (bool, error) {
+	whole, n := true, 0
+	err := tx.EachEvent(j.seen+1, func(levID uint64, v packed.View) error {
+		if n++; n%clockStep == 0 && time.Now().After(deadline) {
+			whole = false
+			return store.ErrStop
+		}
+		j.seen = levID
+		if v.Expired(tx.Now()) || !j.sub.match(v) {
+			return nil
+		}
+		json, ok, err := tx.JSON(levID)
+		if err != nil || !ok {
+			return j.owner().srv.skip(levID, err)
+		}
+		if whole = j.owner().sendStored(j.sub, bytes.Clone(json)); !whole {
+			return store.ErrStop
+		}
+		return nil
+	})
+	if err != nil || !whole {
+		return false, err
+	}
+	last, err := tx.LastLevID()
+	j.seen = max(j.seen, last)
+	return true, err
+}
+
+func (j *scan) fail(err error) {
+	c := j.owner()
+	c.srv.log.Error("query ended", "client", c.src.Info, "filters", shapes(j.sub.filters), "error", err)
+	c.refuse(j.sub, nostr.RefusalOf(err))
+}
+
+// pause returns what becomes of a job whose slice has ended: it wants another
+// turn, or waits until the client has taken some of what is there for it.
+func (c *conn) pause(s *subscription, j job) outcome {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case s.ended:
+		return over
+	case c.out.bytes < c.srv.marks.high:
+		return again
+	}
+	c.parked = append(c.parked, j)
+	return parked
+}
+
+// skip decides what to do about an event whose JSON is missing: a corrupt row
+// costs only itself, any other error ends the query.
+func (s *Server) skip(levID uint64, err error) error {
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
+		return err
+	}
+	s.metrics.corrupt.Add(1)
+	s.log.Error("event skipped", "levId", levID, "error", err)
+	return nil
+}
+
+// hint returns h if hints are on.
+func (s *Server) hint(h nostr.Hint) nostr.Hint {
+	if !s.opts.Hints {
+		return nostr.HintNone
+	}
+	return h
+}
+
+// ranQuery counts and logs a query that is done.
+func (s *Server) ranQuery(j *scan) {
+	s.metrics.queries.Add(1)
+	s.metrics.slices.Add(int64(j.slices))
+	if s.opts.Trace.Scans {
+		s.log.Info("query", "client", j.owner().src.Info, "filters", shapes(j.sub.filters), "events", j.events,
+			"slices", j.slices, "ran", j.ran, "took", time.Since(j.began), "plan", j.query.String())
+	}
+}
+
+// shapes returns the shapes of filters for the log.
+func shapes(filters []*nostr.Filter) []string {
+	var shapes []string
+	for _, f := range filters {
+		shapes = append(shapes, f.Shape())
+	}
+	return shapes
+}
