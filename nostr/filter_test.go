@@ -35,6 +35,7 @@ func TestParseFilter(t *testing.T) {
 		{"01-R26 #e and #p", `{"#e":["` + hexB + `"],"#p":["` + hexA + `"]}`, `{"#e":["` + hexB + `"],"#p":["` + hexA + `"]}`},
 		{"01-R26 not #E and #P", `{"#E":["x"],"#P":[""]}`, `{"#E":["x"],"#P":[""]}`},
 		{"long values", `{"#r":["` + long + `","b","` + long + `"]}`, `{"#r":["b","` + long + `"]}`},
+		{"long values are sorted", `{"#r":["` + long + `z","` + long + `a","` + long + `z"]}`, `{"#r":["` + long + `a","` + long + `z"]}`},
 		{"kind 65535", `{"kinds":[65535]}`, `{"kinds":[65535]}`},
 	}
 	for _, tt := range tests {

@@ -96,15 +96,14 @@ func TestMatchAllLetters(t *testing.T) {
 	}
 }
 
-// benchFilters are typical filters, by name.
-func benchFilters(t testing.TB) []struct {
+type benchFilter struct {
 	name string
 	f    *Filter
-} {
-	return []struct {
-		name string
-		f    *Filter
-	}{
+}
+
+// benchFilters are typical filters.
+func benchFilters(t testing.TB) []benchFilter {
+	return []benchFilter{
 		{"kinds", mustFilter(t, `{"kinds":[1,6],"limit":50}`)},
 		{"profile", mustFilter(t, `{"authors":["`+wideKey(250)+`"],"kinds":[0]}`)},
 		{"feed500", mustFilter(t, `{"authors":[`+wideKeys(500)+`],"kinds":[1,6]}`)},
