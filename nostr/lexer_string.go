@@ -76,24 +76,24 @@ func (l *lexer) unended() error {
 
 // verbatim returns how many bytes of b stand before the first quote, backslash
 // or control character, and whether any of them may be 0x80 or more. Eight
-// bytes at a time: six times the speed of a byte loop on plain content.
+// bytes at a time, as lanes of one integer: two to three times the speed of a
+// byte loop on content.
 func verbatim(b []byte) (n int, high bool) {
 	const (
 		ones = 0x0101010101010101
 		tops = 0x8080808080808080
 	)
 	seen := uint64(0)
-	for n+8 <= len(b) {
+	for ; len(b)-n >= 8; n += 8 {
 		x := binary.LittleEndian.Uint64(b[n:])
 		seen |= x
-		quote, slash := x^'"'*ones, x^'\\'*ones
-		// A top bit is set for each byte that is below 0x20, or zero after the
-		// xor. A borrow may set wrong ones too, but only above a right one.
-		stop := ((x-0x20*ones)&^x | (quote-ones)&^quote | (slash-ones)&^slash) & tops
-		if stop != 0 {
+		// With the top bit of each lane clear no sum carries into the next one.
+		// A sum sets that bit where the lane is not the byte to stop at.
+		y := x &^ tops
+		free := (y + 0x60*ones) & ((y ^ '"'*ones) + 0x7f*ones) & ((y ^ '\\'*ones) + 0x7f*ones)
+		if stop := ^(free | x) & tops; stop != 0 {
 			return n + bits.TrailingZeros64(stop)/8, seen&tops != 0
 		}
-		n += 8
 	}
 	for ; n < len(b); n++ {
 		c := b[n]
