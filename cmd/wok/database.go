@@ -11,17 +11,6 @@ import (
 	"wok/store"
 )
 
-// storeOptions are the options of the database that the configuration gives.
-func storeOptions(cfg *config.Config) store.Options {
-	return store.Options{
-		Dir:          cfg.DB,
-		MapSize:      cfg.DBParams.MapSize,
-		MaxReaders:   cfg.DBParams.MaxReaders,
-		NoReadAhead:  cfg.DBParams.NoReadAhead,
-		MinFreeBytes: uint64(cfg.DBParams.MinFreeBytes),
-	}
-}
-
 // openReadOnly opens the database for reading; it must exist.
 func openReadOnly(cfg *config.Config) (*store.DB, error) {
 	if !exists(filepath.Join(cfg.DB, "data.mdb")) {

@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"wok/ingest"
-	"wok/internal/config"
-	"wok/nostr"
 	"wok/store"
 )
 
@@ -79,20 +77,6 @@ func (c *importCmd) run(ctx context.Context, args []string, io stdio) (err error
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return c.importAll(ctx, db, importRules(&cfg), inputs, io)
-}
-
-// importRules are the rules of the configuration but those about dates, which
-// are about clients: a backup must come back whole.
-func importRules(cfg *config.Config) ingest.Rules {
-	return ingest.Rules{Limits: eventLimits(cfg)}
-}
-
-func eventLimits(cfg *config.Config) nostr.Limits {
-	return nostr.Limits{
-		MaxBytes:    int(cfg.Events.MaxEventSize),
-		MaxTags:     cfg.Events.MaxNumTags,
-		MaxTagBytes: int(cfg.Events.MaxTagValSize),
-	}
 }
 
 // importAll brings all inputs in and prints the summary, whatever happens.

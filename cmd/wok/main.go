@@ -19,9 +19,10 @@ const (
 )
 
 func main() {
-	// A reader that has seen enough closes the pipe. That is no reason to die
-	// of a signal in the middle of anything: writes fail, and the command ends.
-	signal.Ignore(syscall.SIGPIPE)
+	// A reader that has seen enough closes the pipe. Where the signal is asked
+	// for, it does not end the process, and the write fails instead. (Ignored
+	// signals would be passed on to children.)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := untilSignal(context.Background())
 	code := execute(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
 	stop()

@@ -35,8 +35,10 @@ func newRoot(g *globals) *cobra.Command {
 	}
 	g.flags(root)
 	root.AddCommand(
+		newRelay(g),
 		newImport(g), newExport(g),
 		newScan(g), newExplain(g),
+		newInfo(g), newCheck(g),
 		newVersion(g),
 	)
 	return root

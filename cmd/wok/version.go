@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wok/internal/lmdbx"
 	"wok/nostr"
 	"wok/store"
 )
@@ -35,7 +36,7 @@ func runVersion(_ context.Context, _ []string, io stdio) error {
 	w := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "wok\t%s\n", buildVersion())
 	fmt.Fprintf(w, "go\t%s %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	fmt.Fprintf(w, "database\tformat %d\n", store.FormatVersion)
+	fmt.Fprintf(w, "database\tformat %d, %s\n", store.FormatVersion, lmdbx.Version())
 	fmt.Fprintf(w, "signatures\t%s%s\n", nostr.SignatureBackend(), slowly())
 	return w.Flush()
 }
@@ -50,7 +51,7 @@ func buildVersion() string {
 	return cmp.Or(version, info.Main.Version, "unknown")
 }
 
-// slowBackend says what a binary without libsecp256k1 is missing, in a word
+// slowly says what a binary without libsecp256k1 is missing, in a word
 // for the log; empty otherwise.
 func slowly() string {
 	if nostr.SignatureBackend() == "libsecp256k1" {
