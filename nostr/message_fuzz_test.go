@@ -66,7 +66,7 @@ func checkRewritten(t *testing.T, m Message) {
 // checkPeerMessage checks that go-nostr reads of the message what we read.
 func checkPeerMessage(t *testing.T, raw []byte, m Message) {
 	t.Helper()
-	envelope := gonostr.ParseMessage(string(raw))
+	envelope := peerMessage(string(raw))
 	switch peer := envelope.(type) {
 	case *gonostr.ReqEnvelope:
 		if m.Verb != VerbReq || peer.SubscriptionID != m.SubID || len(peer.Filters) != len(m.Filters) {

@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	gonostr "github.com/nbd-wtf/go-nostr"
 )
 
 const smallEvent = `{"id":"x","tags":[["e","]"],[]],"content":"[{\"\\"}`
@@ -95,7 +93,7 @@ func checkAnswered(t *testing.T, raw string) *MessageError {
 	if !errors.As(err, &e) {
 		t.Fatalf("%.100s: error %v is no MessageError", raw, err)
 	}
-	if reply := e.AppendReply(nil); !json.Valid(reply) || len(reply) > 3000 || gonostr.ParseMessage(string(reply)) == nil && !bytes.HasPrefix(reply, []byte(`["NEG-ERR",`)) {
+	if reply := e.AppendReply(nil); !json.Valid(reply) || len(reply) > 3000 || peerMessage(string(reply)) == nil && !bytes.HasPrefix(reply, []byte(`["NEG-ERR",`)) {
 		t.Fatalf("%.100s: answer %s", raw, reply)
 	}
 	return e

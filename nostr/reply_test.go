@@ -9,6 +9,15 @@ import (
 	gonostr "github.com/nbd-wtf/go-nostr"
 )
 
+// peerMessage reads a message with go-nostr; nil is what it cannot read.
+func peerMessage(raw string) gonostr.Envelope {
+	envelope, err := gonostr.NewMessageParser().ParseMessage(raw)
+	if err != nil {
+		return nil
+	}
+	return envelope
+}
+
 func TestReplies(t *testing.T) {
 	tests := []struct{ got, want string }{
 		{string(AppendEvent(nil, "s", []byte(`{"kind":1}`))), `["EVENT","s",{"kind":1}]`},
@@ -67,27 +76,27 @@ func TestRepliesAreRead(t *testing.T) {
 		if !utf8.ValidString(s) {
 			t.Fatalf("%q", s)
 		}
-		ok, _ := gonostr.ParseMessage(string(AppendOK(nil, hexA, true, s))).(*gonostr.OKEnvelope)
+		ok, _ := peerMessage(string(AppendOK(nil, hexA, true, s))).(*gonostr.OKEnvelope)
 		if ok == nil || ok.EventID != hexA || !ok.OK || ok.Reason != s {
 			t.Errorf("OK %q: %v", s, ok)
 		}
-		closed, _ := gonostr.ParseMessage(string(AppendClosed(nil, s, s))).(*gonostr.ClosedEnvelope)
+		closed, _ := peerMessage(string(AppendClosed(nil, s, s))).(*gonostr.ClosedEnvelope)
 		if closed == nil || closed.SubscriptionID != s || closed.Reason != s {
 			t.Errorf("CLOSED %q: %v", s, closed)
 		}
-		eose, _ := gonostr.ParseMessage(string(AppendEOSE(nil, s, HintMore))).(*gonostr.EOSEEnvelope)
+		eose, _ := peerMessage(string(AppendEOSE(nil, s, HintMore))).(*gonostr.EOSEEnvelope)
 		if eose == nil || string(*eose) != s {
 			t.Errorf("EOSE %q: %v", s, eose)
 		}
-		notice, _ := gonostr.ParseMessage(string(AppendNotice(nil, s))).(*gonostr.NoticeEnvelope)
+		notice, _ := peerMessage(string(AppendNotice(nil, s))).(*gonostr.NoticeEnvelope)
 		if notice == nil || string(*notice) != s {
 			t.Errorf("NOTICE %q: %v", s, notice)
 		}
-		auth, _ := gonostr.ParseMessage(string(AppendAuth(nil, s))).(*gonostr.AuthEnvelope)
+		auth, _ := peerMessage(string(AppendAuth(nil, s))).(*gonostr.AuthEnvelope)
 		if auth == nil || auth.Challenge == nil || *auth.Challenge != s {
 			t.Errorf("AUTH %q: %v", s, auth)
 		}
-		count, _ := gonostr.ParseMessage(string(AppendCount(nil, s, Count{N: 7, HLL: make([]byte, 256)}))).(*gonostr.CountEnvelope)
+		count, _ := peerMessage(string(AppendCount(nil, s, Count{N: 7, HLL: make([]byte, 256)}))).(*gonostr.CountEnvelope)
 		if count == nil || count.SubscriptionID != s || count.Count == nil || *count.Count != 7 || len(count.HyperLogLog) != 256 {
 			t.Errorf("COUNT %q: %v", s, count)
 		}
@@ -97,8 +106,8 @@ func TestRepliesAreRead(t *testing.T) {
 // Real events sent on are read by another library as the same events.
 func TestReplyRecordedEvents(t *testing.T) {
 	recordedEvents(t, func(line, event []byte) {
-		want, _ := gonostr.ParseMessage(string(line)).(*gonostr.EventEnvelope)
-		got, _ := gonostr.ParseMessage(string(AppendEvent(nil, "a\"b", event))).(*gonostr.EventEnvelope)
+		want, _ := peerMessage(string(line)).(*gonostr.EventEnvelope)
+		got, _ := peerMessage(string(AppendEvent(nil, "a\"b", event))).(*gonostr.EventEnvelope)
 		if want == nil || got == nil || *got.SubscriptionID != "a\"b" || got.Event.String() != want.Event.String() {
 			t.Errorf("%s is read as %v", line, got)
 		}
