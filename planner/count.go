@@ -50,15 +50,21 @@ func (c *Counter) readless(tx *store.Txn) (bool, error) {
 }
 
 // length returns how many events the scan will find where that is the length of
-// one list, and whether it is.
+// its lists, and whether it is. An event has one author and one kind, so lists
+// of those are disjoint and their lengths add up.
 func (s *scan) length() (uint64, bool) {
 	if s.plan.Empty {
 		return 0, true
 	}
-	p := &s.plan.Path
-	f := &p.settled
-	whole := s.plain && f.Kinds == nil && f.Since == 0 && f.Until == nostr.NoUntil
-	return p.Postings, whole && p.Lists == 1 && p.keys != nil
+	for _, p := range s.plan.all() {
+		t := &p.Terms[0]
+		f := &p.settled
+		open := !p.plain || f.Kinds != nil || f.Since != 0 || f.Until != nostr.NoUntil
+		if !open && len(p.Terms) == 1 && t.keys != nil && !t.Sampled && (t.Lists == 1 || t.disjoint()) {
+			return t.Postings, true
+		}
+	}
+	return 0, false
 }
 
 // Run goes on counting in tx until it is done or the budget is used, and

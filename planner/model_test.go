@@ -143,8 +143,9 @@ func idsOf(events []testdb.Event) []string {
 	return ids
 }
 
-// forced returns the query of r in which filter i goes through its path number
-// way (cyclically), and whether any filter had another choice.
+// forced returns the query of r in which each filter goes through its path
+// number way (cyclically) and no other, and whether any filter had another
+// choice.
 func forced(tx *store.Txn, r request, way int) (*Query, bool, error) {
 	q, err := New(tx, r.own, Options{})
 	if err != nil {
@@ -152,11 +153,27 @@ func forced(tx *store.Txn, r request, way int) (*Query, bool, error) {
 	}
 	more := false
 	for i := range q.scans {
-		ways := append([]Path{q.scans[i].plan.Path}, q.scans[i].plan.Rejected...)
-		more = more || way < len(ways)-1
-		q.scans[i] = newScan(Plan{Filter: r.own[i], Path: ways[way%len(ways)], Empty: q.scans[i].plan.Empty}, r.own[i].Limit)
+		p := q.scans[i].plan
+		if p.Empty {
+			continue
+		}
+		all := p.all()
+		more = more || way < len(all)-1
+		p.Path, p.Rejected = *all[way%len(all)], nil
+		q.scans[i] = newScan(p, r.own[i].Limit)
 	}
 	return q, more, nil
+}
+
+// wander sends each scan of a paused query through another path at random, as a
+// scan does that finds its path too dear.
+func wander(q *Query, rng *rand.Rand) {
+	for i := range q.scans {
+		s := &q.scans[i]
+		if all := s.plan.all(); s.path != nil && rng.IntN(2) == 0 {
+			s.take(all[rng.IntN(len(all))], 0)
+		}
+	}
 }
 
 // Every filter, by every path, cut into runs at random, gives what a reader
@@ -190,6 +207,14 @@ func (m *model) checkQuery(t *testing.T, rng *rand.Rand, visible []testdb.Event)
 		if got := m.ask(t, q, rng, nil); !slices.Equal(got, want) {
 			t.Fatalf("filters %s\nby\n%s\ngave %d events %v\n   not %d events %v", r, q, len(got), got, len(want), want)
 		}
+	}
+	var q *Query
+	m.view(t, func(tx *store.Txn) (err error) {
+		q, err = New(tx, r.own, Options{})
+		return err
+	})
+	if got := m.ask(t, q, rng, func() { wander(q, rng) }); !slices.Equal(got, want) {
+		t.Fatalf("filters %s\nby\n%s\nand others in turn gave %v\n   not %v", r, q, got, want)
 	}
 }
 
@@ -242,6 +267,7 @@ func TestModelQueryAmidWrites(t *testing.T) {
 			return err
 		})
 		got := m.ask(t, q, rng, func() {
+			wander(q, rng)
 			if len(m.events) < 400 && rng.IntN(3) == 0 {
 				m.put(t, rng, 1+rng.IntN(10))
 			}

@@ -1,8 +1,9 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"slices"
 
 	"wok/nostr"
 	"wok/store"
@@ -11,78 +12,52 @@ import (
 // A Plan is the way that was chosen for a filter, and those that were not.
 type Plan struct {
 	Filter   *nostr.Filter
-	Path     Path // the chosen one; unset where Empty
-	Rejected []Path
-	Empty    bool // the filter can match nothing
+	Empty    bool   // the filter can match nothing; there is no path
+	Path     Path   // the cheapest
+	Rejected []Path // the others, the cheaper first
+
+	facts    facts
+	switched []*Path // paths that were gone over to while running
 }
 
-// plan chooses the narrowest path of a filter.
-func plan(tx *store.Txn, f *nostr.Filter) (Plan, error) {
-	ps, err := paths(tx, f)
+// newPlan prices all paths of a filter.
+func newPlan(tx *store.Txn, f *nostr.Filter) (*Plan, error) {
+	p := &Plan{Filter: f}
+	if p.Empty = f.Never(); p.Empty {
+		return p, nil
+	}
+	if err := p.choose(tx); err != nil {
+		return nil, fmt.Errorf("plan %s: %w", f.Shape(), err)
+	}
+	return p, nil
+}
+
+func (p *Plan) choose(tx *store.Txn) error {
+	ts, err := terms(tx, p.Filter)
 	if err != nil {
-		return Plan{}, fmt.Errorf("plan %s: %w", f.Shape(), err)
+		return err
 	}
-	if len(ps) == 0 {
-		return Plan{Filter: f, Empty: true}, nil
+	if p.facts, err = learn(tx, p.Filter, ts); err != nil {
+		return err
 	}
-	return Plan{Filter: f, Path: ps[0], Rejected: ps[1:]}, nil
+	all := paths(p.Filter, ts)
+	for i := range all {
+		all[i].Cost = all[i].price(&p.facts, 1, p.facts.matches, p.facts.limit)
+	}
+	slices.SortStableFunc(all, func(a, b Path) int { return cmp.Compare(a.Cost.Nanos, b.Cost.Nanos) })
+	p.Path, p.Rejected = all[0], all[1:]
+	return nil
+}
+
+// all returns every path of the plan.
+func (p *Plan) all() []*Path {
+	all := make([]*Path, 0, 1+len(p.Rejected))
+	all = append(all, &p.Path)
+	for i := range p.Rejected {
+		all = append(all, &p.Rejected[i])
+	}
+	return all
 }
 
 // Explain returns the plan of a filter without running it.
-func Explain(tx *store.Txn, f *nostr.Filter, _ Options) (*Plan, error) {
-	p, err := plan(tx, f)
-	if err != nil {
-		return nil, err
-	}
-	return &p, nil
-}
-
-// String returns the plan as text of several lines. It shows the filter's
-// shape, never its contents.
-func (p *Plan) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "filter  %s\n", p.Filter.Shape())
-	if p.Empty {
-		b.WriteString("read    nothing: the filter can match no event\n")
-		return b.String()
-	}
-	fmt.Fprintf(&b, "read    %s\n", &p.Path)
-	if test := p.Path.tests(); test != "" {
-		fmt.Fprintf(&b, "test    %s\n", test)
-	}
-	for i := range p.Rejected {
-		fmt.Fprintf(&b, "instead of  %s\n", &p.Rejected[i])
-	}
-	return b.String()
-}
-
-func (p *Path) String() string {
-	more := ""
-	if p.Cut {
-		more = "+"
-	}
-	switch {
-	case p.keys == nil:
-		return fmt.Sprintf("%s: %d looked up, %d found", p.Name, p.Lists, p.Postings)
-	case p.Lists == 1:
-		return fmt.Sprintf("%s: %d%s postings in one list", p.Name, p.Postings, more)
-	}
-	return fmt.Sprintf("%s: %d%s postings, merge of %d lists", p.Name, p.Postings, more, p.Lists)
-}
-
-// tests names the conditions that the path leaves open and where each is
-// tested.
-func (p *Path) tests() string {
-	var on []string
-	f := &p.settled
-	if f.Kinds != nil {
-		on = append(on, "kind on the posting")
-	}
-	if f.Authors != nil {
-		on = append(on, "author on the posting, then the event")
-	}
-	for i := range f.Tags {
-		on = append(on, fmt.Sprintf("#%c on the event", f.Tags[i].Letter))
-	}
-	return strings.Join(on, "; ")
-}
+func Explain(tx *store.Txn, f *nostr.Filter, _ Options) (*Plan, error) { return newPlan(tx, f) }

@@ -22,8 +22,9 @@ type Query struct {
 	scans    []scan
 	opts     Options
 	snapshot uint64
-	unsorted bool   // only which events match is asked, not their order
-	postings uint64 // looked at so far
+	unsorted bool // only which events match is asked, not their order
+	work     Work
+	hint     nostr.Hint
 }
 
 // New plans a query over what is stored in the snapshot of tx.
@@ -34,7 +35,7 @@ func New(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Query, error) {
 		return nil, err
 	}
 	for _, f := range filters {
-		p, err := plan(tx, f)
+		p, err := newPlan(tx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +67,8 @@ func (q *Query) Run(tx *store.Txn, b Budget, emit func(levID uint64, v packed.Vi
 			return false, err
 		}
 		if h == nil {
-			return true, nil
+			q.hint, err = q.lookAhead(r)
+			return err == nil, err
 		}
 		v, err := tx.Must(h.posting)
 		if err != nil {
@@ -92,7 +94,9 @@ func (q *Query) begin(tx *store.Txn, b Budget) (*run, error) {
 
 // end adds up what the run has cost and lets go of its transaction.
 func (q *Query) end(r *run) {
-	q.postings += uint64(r.spent)
+	w := r.tx.Work()
+	r.work.Pages, r.work.Seeks = w.Pages, w.Seeks-min(w.Seeks, r.work.Reads)
+	q.work.add(r.work)
 	for i := range q.scans {
 		q.scans[i].pause()
 	}
@@ -117,29 +121,79 @@ func (q *Query) next(r *run) (*hit, error) {
 	h := *first
 	for i := range q.scans {
 		s := &q.scans[i]
-		if len(s.ties) > 0 && s.ties[0].posting == h.posting {
-			s.take()
+		if s.left != 0 && len(s.ties) > 0 && s.ties[0].posting == h.posting {
+			s.drop()
 		}
 	}
 	return &h, nil
 }
 
-// Hint says, once the query is done, whether there are more stored matches than
-// it has returned (NIP-67), as far as that is known without further work.
-func (q *Query) Hint() nostr.Hint {
+// lookAheadPostings bounds what is looked at behind a limit to learn whether
+// there is more.
+const lookAheadPostings = 64
+
+// lookAhead finds out, as far as that is cheap, whether there are more stored
+// matches than the limits let through (NIP-67).
+func (q *Query) lookAhead(r *run) (nostr.Hint, error) {
+	hint := nostr.HintFinish
 	for i := range q.scans {
-		if s := &q.scans[i]; !s.plan.Empty && s.left == 0 {
-			return nostr.HintNone
+		s := &q.scans[i]
+		if s.plan.Empty || s.left != 0 {
+			continue // all of its matches were returned
+		}
+		more, known, err := s.more(r)
+		switch {
+		case err != nil:
+			return "", err
+		case known && more && len(q.scans) == 1:
+			return nostr.HintMore, nil
+		case !known || more:
+			// What lies behind one limit may have come by another filter.
+			hint = nostr.HintNone
 		}
 	}
-	return nostr.HintFinish
+	return hint, nil
+}
+
+// more looks whether a hit lies behind the limit, and whether that is known.
+func (s *scan) more(r *run) (more, known bool, err error) {
+	if len(s.ties) > 0 {
+		return true, true, nil
+	}
+	if s.path == nil { // of limit 0, nothing was begun
+		return false, false, nil
+	}
+	s.left = nostr.NoLimit
+	r.budget = Budget{Postings: int(r.work.Postings) + lookAheadPostings}
+	h, err := s.head(r)
+	s.left = 0
+	if errors.Is(err, errPause) {
+		return false, false, nil
+	}
+	return h != nil, err == nil, err
+}
+
+// Hint says, once the query is done, whether there are more stored matches than
+// it has returned (NIP-67); HintNone is not known.
+func (q *Query) Hint() nostr.Hint { return q.hint }
+
+// Work returns what the query has done so far.
+func (q *Query) Work() Work { return q.work }
+
+// Plans returns the plan of each filter. A plan changes while its query runs.
+func (q *Query) Plans() []*Plan {
+	ps := make([]*Plan, len(q.scans))
+	for i := range q.scans {
+		ps[i] = q.scans[i].plan
+	}
+	return ps
 }
 
 // String returns the plans of all filters.
 func (q *Query) String() string {
 	var b strings.Builder
-	for i := range q.scans {
-		b.WriteString(q.scans[i].plan.String())
+	for _, p := range q.Plans() {
+		b.WriteString(p.String())
 	}
 	return b.String()
 }

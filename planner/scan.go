@@ -4,63 +4,24 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"time"
 
 	"wok/index"
 	"wok/nostr"
-	"wok/packed"
 	"wok/store"
 )
 
-// A Budget bounds one run of a query. The zero Budget has no bound.
-type Budget struct {
-	Postings int       // how many postings may be looked at
-	Deadline time.Time // when to stop; looked at every few postings
-}
-
-// clockEvery is after how many postings, or events read, the clock is asked.
-const clockEvery = 64
-
-// errPause says that the budget of a run is used up.
-var errPause = errors.New("pause")
-
-// A run is one slice of a query: a transaction and what may be spent in it.
-type run struct {
-	tx      *store.Txn
-	visible func(packed.View) bool
-	budget  Budget
-	spent   int
-	// readless says that what a posting decides needs no look at the event:
-	// nothing has expired, and everybody may see everything.
-	readless bool
-	snapshot uint64
-	unsorted bool // see Query
-}
-
-// spend takes one posting from the budget.
-func (r *run) spend() error {
-	if r.budget.Postings > 0 && r.spent >= r.budget.Postings {
-		return errPause
-	}
-	r.spent++
-	if !r.budget.Deadline.IsZero() && r.spent%clockEvery == 0 && !time.Now().Before(r.budget.Deadline) {
-		return errPause
-	}
-	return nil
-}
-
 // A scan finds the events of one filter. Everything but src survives the run.
 type scan struct {
-	plan  Plan
-	test  nostr.PostingTest
-	plain bool // the posting decides all that the lists leave open
-	left  int  // how many events may still be taken; negative is no limit
+	plan *Plan
+	path *Path // the one being walked; at first the plan's
+	test nostr.PostingTest
+	left int // how many events may still be taken; negative is no limit
 
 	// next is the bound from which the scan goes on: everything above it has
 	// been dealt with. low is the lowest posting asked for.
 	next, low index.Posting
 	src       source // nil between runs
-	fresh     bool   // src stands on a posting that has not been dealt with
+	state     srcState
 
 	// ties are the hits that come next: those of one second and id prefix,
 	// in the order of their ids once complete. A posting tells only two bytes
@@ -68,27 +29,44 @@ type scan struct {
 	ties     []hit
 	complete bool // no more hits belong to ties
 	ended    bool // there are no more postings
+
+	watch watch // over the price of path
 }
 
-func newScan(p Plan, limit int) scan {
+// A srcState says where a scan's source stands.
+type srcState uint8
+
+const (
+	srcDone  srcState = iota // on a posting that has been dealt with
+	srcFresh                 // on a posting that has not
+	srcTorn                  // somewhere above next
+)
+
+func newScan(p *Plan, limit int) scan {
 	s := scan{plan: p, left: limit, ended: p.Empty || limit == 0}
 	if !s.ended {
-		f := &s.plan.Path.settled
-		s.test, s.plain = f.PostingTest(), f.DecidedByPosting()
-		s.next, s.low = index.NotAfter(f.Until), index.NotBefore(f.Since)
+		s.next, s.low = index.NotAfter(p.Filter.Until), index.NotBefore(p.Filter.Since)
+		s.take(&p.Path, p.Path.Cost.Nanos)
 	}
 	return s
 }
 
+// take goes on with path p, which is expected to cost that much.
+func (s *scan) take(p *Path, nanos float64) {
+	s.path, s.src = p, nil
+	s.test = p.settled.PostingTest()
+	s.watch = newWatch(nanos)
+}
+
 // pause lets go of the run's transaction.
-func (s *scan) pause() { s.src, s.fresh = nil, false }
+func (s *scan) pause() { s.src = nil }
 
 // resume drops hits that have gone, or may no longer be seen, since the run that
 // found them.
 func (s *scan) resume(r *run) error {
 	var err error
 	s.ties = slices.DeleteFunc(s.ties, func(h hit) bool {
-		v, ok, e := r.tx.Packed(h.posting.LevID())
+		v, ok, e := r.read(h.posting.LevID())
 		err = cmp.Or(err, e)
 		return e == nil && (!ok || !r.sees(v))
 	})
@@ -99,8 +77,11 @@ func (s *scan) resume(r *run) error {
 // head returns the hit that comes next, nil at the end. The error is errPause
 // when the budget ends first; then the scan goes on from there.
 func (s *scan) head(r *run) (*hit, error) {
-	for !s.complete && !s.ended {
-		if err := s.step(r); err != nil {
+	if s.left == 0 {
+		return nil, nil // ties may hold more, see more
+	}
+	if !s.complete && !s.ended {
+		if err := s.fill(r); err != nil {
 			return nil, err
 		}
 	}
@@ -110,17 +91,35 @@ func (s *scan) head(r *run) (*hit, error) {
 	return &s.ties[0], nil
 }
 
-// take removes the hit that head returned.
-func (s *scan) take() {
+// fill steps until ties are complete, and keeps watch over what that costs.
+func (s *scan) fill(r *run) error {
+	m := newMeter(r)
+	for !s.complete && !s.ended {
+		err := s.step(r)
+		if errors.Is(err, errTooDear) {
+			err = nil
+		}
+		if err == nil && s.watch.due(m.since(r)) {
+			m.settle(r, &s.watch)
+			err = s.reconsider(r)
+		}
+		if err != nil {
+			m.settle(r, &s.watch)
+			return err
+		}
+	}
+	m.settle(r, &s.watch)
+	return nil
+}
+
+// drop removes the hit that head returned, and counts it.
+func (s *scan) drop() {
 	s.ties = s.ties[1:]
 	if s.left > 0 {
 		s.left--
 	}
 	if len(s.ties) == 0 {
-		s.ties, s.complete = s.ties[:0:0], false
-	}
-	if s.left == 0 {
-		s.ended, s.ties = true, nil
+		s.ties, s.complete = nil, false
 	}
 }
 
@@ -131,8 +130,7 @@ func (s *scan) step(r *run) error {
 		return err
 	}
 	if !ok || p.Less(s.low) {
-		s.ended = true
-		s.finishTies()
+		s.end()
 		return nil
 	}
 	if len(s.ties) > 0 && (r.unsorted || !p.SameTie(s.ties[0].posting)) {
@@ -148,14 +146,20 @@ func (s *scan) step(r *run) error {
 	}
 	if ok {
 		s.ties = append(s.ties, h)
+		s.watch.hits++
 	}
 	if p == index.Oldest {
-		s.ended = true
-		s.finishTies()
+		s.end()
 		return nil
 	}
-	s.next, s.fresh = p.Prev(), false
+	s.next, s.state = p.Prev(), srcDone
 	return nil
+}
+
+// end notes that there are no more postings.
+func (s *scan) end() {
+	s.ended, s.src = true, nil
+	s.finishTies()
 }
 
 func (s *scan) finishTies() {
@@ -171,18 +175,37 @@ func (s *scan) posting(r *run) (index.Posting, bool, error) {
 	var err error
 	switch {
 	case s.src == nil:
-		s.src = s.plan.Path.open(r.tx)
+		r.floor += uint64(s.path.lists())
+		s.src = s.path.open(r.tx, func() error { return s.leave(r) })
 		ok, err = s.src.Seek(s.next)
-	case s.fresh:
+	case s.state == srcFresh:
 		ok = true
+	case s.state == srcTorn:
+		ok, err = s.src.Seek(s.next)
 	default:
 		ok, err = s.src.Next()
 	}
-	if err != nil || !ok {
+	if err != nil {
+		if j, torn := s.src.(*join); torn && j.reached.Less(s.next) {
+			s.next = j.reached
+		}
+		s.state = srcTorn
 		return index.Posting{}, false, err
 	}
-	s.fresh = true
+	if !ok {
+		return index.Posting{}, false, nil
+	}
+	s.state = srcFresh
 	return s.src.Posting(), true, nil
+}
+
+// leave lets a join make one more leap: within the budget, and until it is time
+// to think about its price again.
+func (s *scan) leave(r *run) error {
+	if s.watch.tick() {
+		return errTooDear
+	}
+	return r.spend()
 }
 
 // match decides whether the event of p is part of the answer.
@@ -191,31 +214,58 @@ func (s *scan) match(r *run, p index.Posting) (hit, bool, error) {
 	if p.LevID() > r.snapshot || !s.test.Match(p) {
 		return h, false, nil
 	}
-	if r.readless && s.plain {
+	if r.readless && s.path.plain {
 		return h, true, nil
 	}
-	v, ok, err := r.tx.Packed(p.LevID())
+	v, ok, err := r.read(p.LevID())
 	if err != nil || !ok {
 		return h, false, err
 	}
-	if !s.plain && !s.plan.Path.settled.Match(v) || !r.sees(v) {
+	if !s.path.plain && !s.path.settled.Match(v) || !r.sees(v) {
 		return h, false, nil
 	}
 	copy(h.id[:], v.ID())
 	return h, true, nil
 }
 
-// before reports whether h is returned before g. Where order does not matter it
-// is that of the postings, in which all scans agree without a look at events.
-func (r *run) before(h, g *hit) bool {
-	if r.unsorted {
-		return g.posting.Less(h.posting)
-	}
-	return h.compare(g) < 0
-}
+// filter returns the whole filter of the scan.
+func (s *scan) filter() *nostr.Filter { return s.plan.Filter }
 
-// sees reports whether the asker may see v now. It is asked before anything is
-// counted against a limit.
-func (r *run) sees(v packed.View) bool {
-	return !v.Expired(r.tx.Now()) && (r.visible == nil || r.visible(v))
+// reconsider looks whether another path is cheaper from here on, now that the
+// one being walked has cost more than it should. All paths yield one order, so
+// the scan goes on with another at the posting it has reached, and nothing that
+// was done is lost.
+func (s *scan) reconsider(r *run) error {
+	k := &s.plan.facts
+	left, err := timeLeft(r.tx, s.filter(), s.next.Time())
+	if err != nil {
+		return err
+	}
+	if s.watch.left == 0 {
+		s.watch.left = 1
+	}
+	passed := max(s.watch.left-left, 0.25/store.TimeShareGrain)
+	part := left / passed
+	matches := (float64(s.watch.hits) + 0.5) * part // as many as so far in the same time
+	limit := k.limit
+	if s.left >= 0 {
+		limit = float64(s.left)
+	}
+	now := s.path.price(k, left, matches, limit).Nanos
+	seen := s.watch.spent.nanos() * part * min(1, limit/matches)
+	now = max(now, seen)
+	best, bestNanos := s.path, now/2 // to turn must be worth it
+	for _, p := range s.plan.all() {
+		if c := p.price(k, left, matches, limit).Nanos; p != s.path && c < bestNanos {
+			best, bestNanos = p, c
+		}
+	}
+	if best == s.path {
+		s.watch.extend()
+		return nil
+	}
+	s.plan.switched = append(s.plan.switched, best)
+	s.take(best, bestNanos)
+	s.watch.left = left
+	return nil
 }

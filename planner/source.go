@@ -28,10 +28,10 @@ type fixed struct {
 	at       int
 }
 
-// newFixed sorts postings and makes them a source.
-func newFixed(postings []index.Posting) *fixed {
+// newestFirst sorts postings as a fixed source has them.
+func newestFirst(postings []index.Posting) []index.Posting {
 	slices.SortFunc(postings, func(a, b index.Posting) int { return b.Compare(a) })
-	return &fixed{postings: slices.Compact(postings)}
+	return slices.Compact(postings)
 }
 
 func (f *fixed) Seek(p index.Posting) (bool, error) {
@@ -153,6 +153,47 @@ func lists(tx *store.Txn, id index.ID, keys [][]byte) []source {
 		ss[i] = &ls[i]
 	}
 	return ss
+}
+
+// A join yields the postings that stand in all of its sources, by leapfrog:
+// each source in turn seeks the posting that the one before it stands on, until
+// all stand on the same. No event is read, since all postings of an event are
+// equal, and whatever one source skips the others skip with it.
+//
+// Sources that share nothing may be walked to their ends between two postings,
+// so every leap asks for leave. Where leave is denied the join returns that
+// error and is to be sought again at reached.
+type join struct {
+	sources []source // the shortest first
+	leave   func() error
+	reached index.Posting // no posting above it is left in the join
+}
+
+func (j *join) Posting() index.Posting { return j.sources[0].Posting() }
+
+func (j *join) Seek(p index.Posting) (bool, error) {
+	for i, agreed := 0, 0; agreed < len(j.sources); i = (i + 1) % len(j.sources) {
+		j.reached = p
+		if err := j.leave(); err != nil {
+			return false, err
+		}
+		if ok, err := j.sources[i].Seek(p); err != nil || !ok {
+			return false, err
+		}
+		if at := j.sources[i].Posting(); at == p {
+			agreed++
+		} else {
+			p, agreed = at, 1
+		}
+	}
+	return true, nil
+}
+
+func (j *join) Next() (bool, error) {
+	if ok, err := j.sources[0].Next(); err != nil || !ok {
+		return false, err
+	}
+	return j.Seek(j.sources[0].Posting())
 }
 
 // A hit is a posting that matches, and where it stands in the answer.

@@ -37,12 +37,12 @@ type change struct {
 	posting index.Posting
 }
 
-func newBatch(lx *lmdbx.Txn, now uint64) (*Batch, error) {
+func newBatch(db *DB, lx *lmdbx.Txn) (*Batch, error) {
 	next, err := getMeta(lx, metaNextLevID)
 	if err != nil {
 		return nil, err
 	}
-	return &Batch{Txn: Txn{lx: lx, now: now}, next: next}, nil
+	return &Batch{Txn: Txn{db: db, lx: lx, now: db.unixNow()}, next: next}, nil
 }
 
 // Put stores ev unless the rules of [Status] say otherwise, and carries out what

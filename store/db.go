@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wok/index"
@@ -54,6 +55,7 @@ type DB struct {
 	env     *lmdbx.Env
 	now     func() time.Time
 	minFree uint64
+	sample  atomic.Pointer[timeSample] // how events lie in time, as last asked
 
 	mu       sync.Mutex
 	watchers []chan struct{} // each of capacity one
@@ -147,7 +149,7 @@ func (db *DB) Dir() string { return db.env.Dir() }
 // nothing, since an open snapshot keeps old pages from being used again.
 func (db *DB) View(ctx context.Context, fn func(*Txn) error) error {
 	return db.env.Read(ctx, func(lx *lmdbx.Txn) error {
-		return fn(&Txn{lx: lx, now: db.unixNow()})
+		return fn(&Txn{db: db, lx: lx, now: db.unixNow()})
 	})
 }
 
@@ -165,7 +167,7 @@ func (db *DB) Update(fn func(*Batch) error) error {
 		}
 	}
 	err := db.env.Update(func(lx *lmdbx.Txn) error {
-		b, err := newBatch(lx, db.unixNow())
+		b, err := newBatch(db, lx)
 		if err != nil {
 			return err
 		}

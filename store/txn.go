@@ -17,6 +17,7 @@ type Work = lmdbx.Work
 
 // A Txn is a snapshot. Bytes it returns are borrowed until it ends.
 type Txn struct {
+	db  *DB
 	lx  *lmdbx.Txn
 	now uint64
 	key [8]byte // scratch for integer keys

@@ -1,0 +1,94 @@
+package planner
+
+import (
+	"errors"
+	"time"
+
+	"wok/packed"
+	"wok/store"
+)
+
+// A Budget bounds one run of a query. The zero Budget has no bound.
+type Budget struct {
+	Postings int       // how many postings may be looked at
+	Deadline time.Time // when to stop; looked at every few postings
+}
+
+// clockEvery is after how many postings, or events read, the clock is asked.
+const clockEvery = 64
+
+// errPause says that the budget of a run is used up.
+var errPause = errors.New("pause")
+
+// Work is what a query has really done.
+type Work struct {
+	Postings uint64 // postings looked at, and leaps of joins
+	Pages    uint64 // pages of lists taken on
+	Seeks    uint64 // descents into lists, and look-ups
+	Reads    uint64 // packed events read to test them
+}
+
+func (w *Work) add(v Work) {
+	w.Postings += v.Postings
+	w.Pages += v.Pages
+	w.Seeks += v.Seeks
+	w.Reads += v.Reads
+}
+
+// nanos prices the work as [Cost] is priced.
+func (w Work) nanos() float64 {
+	return float64(w.Postings)*costPosting + float64(w.Pages)*costPage +
+		float64(w.Seeks)*costSeek + float64(w.Reads)*costRead
+}
+
+// A run is one slice of a query: a transaction and what may be spent in it.
+type run struct {
+	tx       *store.Txn
+	visible  func(packed.View) bool
+	budget   Budget
+	snapshot uint64
+	unsorted bool // see Query
+	// readless says that what a posting decides needs no look at the event:
+	// nothing has expired, and everybody may see everything.
+	readless bool
+
+	work Work
+	// floor is how many postings are looked at before the clock counts: as
+	// many as lists had to be found to begin. Else a query of many lists
+	// could spend all its runs on beginning.
+	floor uint64
+}
+
+// spend takes one posting from the budget.
+func (r *run) spend() error {
+	n := r.work.Postings
+	if r.budget.Postings > 0 && n >= uint64(r.budget.Postings) {
+		return errPause
+	}
+	if n%clockEvery == clockEvery-1 && n >= r.floor && !r.budget.Deadline.IsZero() && !time.Now().Before(r.budget.Deadline) {
+		return errPause
+	}
+	r.work.Postings++
+	return nil
+}
+
+// read returns the packed event with that levId to be tested.
+func (r *run) read(levID uint64) (packed.View, bool, error) {
+	r.work.Reads++
+	return r.tx.Packed(levID)
+}
+
+// sees reports whether the asker may see v now. It is asked before anything is
+// counted against a limit.
+func (r *run) sees(v packed.View) bool {
+	return !v.Expired(r.tx.Now()) && (r.visible == nil || r.visible(v))
+}
+
+// before reports whether h is returned before g. Where order does not matter it
+// is that of the postings, in which all scans agree without a look at events.
+func (r *run) before(h, g *hit) bool {
+	if r.unsorted {
+		return g.posting.Less(h.posting)
+	}
+	return h.compare(g) < 0
+}
