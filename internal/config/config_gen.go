@@ -55,8 +55,10 @@ type Events struct {
 	// bound to events.maxEventSize. (tags)
 	MaxNumTags int
 
-	// Longest value of a single-letter tag, the only tags that are indexed.
-	// Others are bounded by the event's size. (bytes)
+	// Longest value of a single-letter tag, the only tags that are indexed. 0:
+	// no bound but the event's size, which is enough, since a value of over
+	// 255 bytes is indexed by its hash. strfry's default, 1024, refuses events
+	// that exist. (bytes)
 	MaxTagValSize int64
 }
 
@@ -222,7 +224,7 @@ func Default() (c Config) {
 	c.Events.RejectEventsOlderThanSeconds = 0
 	c.Events.RejectEphemeralEventsOlderThanSeconds = 60
 	c.Events.MaxNumTags = 10000
-	c.Events.MaxTagValSize = 1024
+	c.Events.MaxTagValSize = 0
 	c.Relay.Bind = "127.0.0.1"
 	c.Relay.Port = 7777
 	c.Relay.NoFiles = 524288
@@ -382,8 +384,8 @@ var keys = [...]Key{
 		Help: "Tags an event may have. Every follow is one; the default leaves the bound to events.maxEventSize.",
 	},
 	{
-		Name: "events.maxTagValSize", Type: Size, Unit: "bytes", Min: 64, Max: 1048576,
-		Help: "Longest value of a single-letter tag, the only tags that are indexed. Others are bounded by the event's size.",
+		Name: "events.maxTagValSize", Type: Size, Unit: "bytes", Max: 1048576,
+		Help: "Longest value of a single-letter tag, the only tags that are indexed. 0: no bound but the event's size, which is enough, since a value of over 255 bytes is indexed by its hash. strfry's default, 1024, refuses events that exist.",
 	},
 	{
 		Name: "relay.bind", Type: String, Restart: true,
