@@ -189,6 +189,9 @@ func (p *plainEvent) packed(t *testing.T) packed.View {
 		}
 		firstD := name == "d" && !seenD
 		seenD = seenD || name == "d"
+		if name == "d" && addressable && !firstD {
+			continue // only the first makes the address
+		}
 		if len(tag) > 1 || firstD && addressable {
 			tags = packed.AppendTag(tags, name[0], value)
 		}

@@ -14,7 +14,8 @@ type tagBuilder struct {
 	text       []byte // a value with its escapes undone
 	expiration uint64 // unix seconds, 0 is never
 	firstD     dTag
-	bareAt     int // where a bare first d belongs in packed
+	firstAt    int  // where the first d stands, or would if bare, in packed
+	otherDs    bool // packed has d tags behind the first
 }
 
 // A dTag says how the first d tag of an event is written.
@@ -141,7 +142,7 @@ func (b *tagBuilder) pack(first [2]span, n int) {
 	name := b.json[first[0].from:first[0].to]
 	switch {
 	case len(name) == 1 && packed.IsLetter(name[0]):
-		if name[0] == 'd' && b.firstD == absentD {
+		if name[0] == 'd' {
 			b.noteD(n > 1)
 		}
 		if n > 1 {
@@ -153,24 +154,53 @@ func (b *tagBuilder) pack(first [2]span, n int) {
 }
 
 func (b *tagBuilder) noteD(valued bool) {
-	b.firstD = valuedD
-	if !valued {
-		b.firstD, b.bareAt = bareD, len(b.packed)
+	switch {
+	case b.firstD != absentD:
+		b.otherDs = b.otherDs || valued
+		return
+	case valued:
+		b.firstD = valuedD
+	default:
+		b.firstD = bareD
+	}
+	b.firstAt = len(b.packed)
+}
+
+// settleD gives an addressable event one packed d tag, the one that makes its
+// address (01-R14). No d, ["d"] and ["d",""] are the same to filters as they are
+// to addresses, and further d tags say nothing: so #d finds exactly the address.
+// Other kinds have the tags they show.
+func (b *tagBuilder) settleD(addressable bool) {
+	if !addressable {
+		return
+	}
+	switch b.firstD {
+	case absentD:
+		b.packed = packed.AppendTag(b.packed, 'd', "")
+	case bareD:
+		b.packed = slices.Insert(b.packed, b.firstAt, packed.AppendTag(nil, 'd', "")...)
+	}
+	if b.otherDs {
+		b.dropOtherDs()
 	}
 }
 
-// settleD gives an addressable event the d tag that counts for its address
-// (01-R14) where it is not written out: no d, ["d"] and ["d",""] are the same
-// to filters as they are to addresses. Other kinds have the tags they show.
-func (b *tagBuilder) settleD(addressable bool) {
-	if !addressable || b.firstD == valuedD {
-		return
+// dropOtherDs takes all d tags but the first out of packed.
+func (b *tagBuilder) dropOtherDs() {
+	rest := packed.Tags(b.packed[b.firstAt:])
+	kept := b.packed[:b.firstAt]
+	for first := true; ; {
+		t, ok := rest.Next()
+		if !ok {
+			break
+		}
+		isD := t.Letter() == 'd'
+		if !isD || first {
+			kept = append(kept, t...)
+		}
+		first = first && !isD
 	}
-	at := len(b.packed)
-	if b.firstD == bareD {
-		at = b.bareAt
-	}
-	b.packed = slices.Insert(b.packed, at, packed.AppendTag(nil, 'd', "")...)
+	b.packed = kept
 }
 
 // expire notes the value of an expiration tag (NIP-40). What is not a number
