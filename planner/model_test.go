@@ -55,15 +55,19 @@ func (m *model) put(t *testing.T, rng *rand.Rand, n int) {
 	}
 }
 
-// showD gives an addressable event that names no d the empty one that it has
-// to filters (01-R14).
+// showD gives an addressable event the d tags that it has to filters: the one
+// that makes its address, the first, which is empty where it is missing
+// (01-R14).
 func showD(e testdb.Event) testdb.Event {
 	if index.ClassOf(uint16(e.Kind)) != index.Addressable {
 		return e
 	}
-	if i := slices.IndexFunc(e.Tags, func(t []string) bool { return len(t) > 0 && t[0] == "d" }); i < 0 || len(e.Tags[i]) == 1 {
-		e.Tags = append(slices.Clone(e.Tags), []string{"d", ""})
+	isD := func(t []string) bool { return len(t) > 0 && t[0] == "d" }
+	d := ""
+	if i := slices.IndexFunc(e.Tags, isD); i >= 0 && len(e.Tags[i]) > 1 {
+		d = e.Tags[i][1]
 	}
+	e.Tags = append(slices.DeleteFunc(slices.Clone(e.Tags), isD), []string{"d", d})
 	return e
 }
 

@@ -59,7 +59,14 @@ func terms(tx *store.Txn, f *nostr.Filter) ([]Term, error) {
 		t, err := idTerm(tx, f)
 		return []Term{t}, err
 	}
+	t, ok, err := addressTerm(tx, f)
+	if err != nil {
+		return nil, err
+	}
 	var ts []Term
+	if ok {
+		ts = append(ts, t)
+	}
 	for i := range index.All {
 		ts = append(ts, indexTerms(&index.All[i], f)...)
 	}
@@ -149,6 +156,9 @@ const maxMeasured = 64
 
 // measure sets Postings.
 func (t *Term) measure(tx *store.Txn) error {
+	if t.keys == nil {
+		return nil // looked up already
+	}
 	step := 1.0
 	if len(t.keys) > maxMeasured {
 		step, t.Sampled = float64(len(t.keys))/maxMeasured, true
