@@ -63,6 +63,7 @@ func TestLexerString(t *testing.T) {
 		{``, 0}, {`x`, 0}, {`"`, 1}, {`"abc`, 4}, {`"01234567`, 9}, {"\"0123456789\n\"", 11}, {"\"\x1f\"", 1}, {`"\`, 2}, {`"\x"`, 2}, {`"\u"`, 3},
 		{`"\u12g4"`, 5}, {`"\ud83d"`, 1}, {`"a\ud83dx"`, 2}, {`"\ud83d\n"`, 1}, {`"\ud83d\ud83d"`, 1}, {`"\ude00\ud83d"`, 1}, {`"\ud83d\u"`, 9},
 		{"\"ab\xff\"", 1}, {"\"\xed\xa0\x80\"", 1}, {"\"\xc0\x80\"", 1}, {"\"\xf4\x90\x80\x80\"", 1}, {"\"\xe2\x82\"", 1},
+		{"\"\xff\\n plain words\"", 1}, {"\"plain words\\n\xff\\t\"", 1},
 	} {
 		for name, read := range map[string]func(*lexer) error{
 			"str":   func(l *lexer) error { _, err := l.str(nil); return err },
@@ -94,6 +95,26 @@ func TestVerbatim(t *testing.T) {
 			if n != want || c >= 0x80 && !high {
 				t.Fatalf("byte %#x at %d: %d %v", c, at, n, high)
 			}
+		}
+	}
+}
+
+func TestLexerSkip(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `[]`, `[{"a":1},[1,2],{"b":[]}]`, `[[1],{"a":[{}]},[2]]`, ` { "a" : [ true , false , null ] } `, `-0.5e-7`, `"\n"`,
+	} {
+		l := lexer{data: []byte(text)}
+		if err := l.skip(8); err != nil || l.end() != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{
+		``, `[`, `{`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{a:1}`, `{"a":1 "b":2}`, `{1:2}`,
+		`[}`, `{]`, `[{"a":1]`, `]`, `tru`, `nulL`, `'a'`, `-`, `.5`, `[1.]`, "\x00", "\v1",
+	} {
+		l := lexer{data: []byte(text)}
+		if l.skip(8) == nil && l.end() == nil {
+			t.Errorf("%s is skipped", text)
 		}
 	}
 }
@@ -133,7 +154,7 @@ func TestLexerAllocations(t *testing.T) {
 // invalid UTF-8 and half surrogate pairs pass there, and nesting may be deeper.
 func FuzzLexer(f *testing.F) {
 	for _, seed := range []string{
-		`{"a":[1,-2.5e3,{"b":"\u00e9\ud83d\ude00","c":null}],"d":true,"e":false}`, `"\ud83d"`, `[[[]]]`, `1e400`, `-0`,
+		`{"a":[1,-2.5e3,{"b":"\u00e9\ud83d\ude00","c":null}],"d":true,"e":false}`, `"\ud83d"`, `[[[]]]`, `[{"a":1},[1,2]]`, `1e400`, `-0`,
 		"\"\xff\"", `{"a" 1}`, `[1,]`, `nul`, ` 1 `, `01`, `""x`, `"a\/b\n"`, `18446744073709551616`, `100e-2`,
 	} {
 		f.Add([]byte(seed))
