@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,6 +59,9 @@ func (g *globals) load(stderr io.Writer, more ...string) (config.Config, error) 
 	})
 	if err != nil {
 		return cfg, usageError{fmt.Errorf("configuration: %w", err)}
+	}
+	if cfg.DB == "" {
+		return cfg, usageError{errors.New("configuration: db names no directory")}
 	}
 	for _, w := range warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", w)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,7 +119,7 @@ func (c *importCmd) importOne(ctx context.Context, p *ingest.Pipeline, in input,
 	if c.showRejected {
 		opts.Rejected = func(line int, _ []byte, res ingest.Result) {
 			m.clear()
-			fmt.Fprintf(io.err, "%s:%d: %s %s\n", in.name, line, res.Reason, res.ID)
+			fmt.Fprintln(io.err, strings.TrimSpace(fmt.Sprintf("%s:%d: %s %s", in.name, line, res.Reason, res.ID)))
 		}
 	}
 	s, err := ingest.Import(ctx, in.file, p, opts)
