@@ -8,11 +8,12 @@ import (
 )
 
 // A Counter counts the events that match any of the filters of a request
-// (NIP-45), each once. Limits are ignored (45-R2).
+// (NIP-45), each once. Limits are ignored (45-R2). Where the request is eligible
+// it gathers HyperLogLog registers as well (45-R3).
 type Counter struct {
-	q *Query
-	n uint64
-	// done: the answer was a length that is known.
+	q    *Query
+	n    uint64
+	hll  *hll
 	done bool
 }
 
@@ -28,43 +29,50 @@ func NewCount(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Counter, e
 	if err != nil {
 		return nil, err
 	}
-	c := &Counter{q: q}
 	q.unsorted = true
+	c := &Counter{q: q, hll: newHLL(unlimited)}
 	if free, err := c.readless(tx); err != nil || !free || len(q.scans) != 1 {
 		return c, err
 	}
-	if n, ok := q.scans[0].length(); ok {
-		c.n, c.done = n, true
-	}
-	return c, nil
+	c.n, c.done, err = q.scans[0].plan.length(tx)
+	return c, err
 }
 
 // readless reports whether a posting that matches is an event that counts:
-// everybody sees all, and nothing that has expired is still there.
+// everybody sees all, nothing that has expired is still there, and who the
+// author is does not matter.
 func (c *Counter) readless(tx *store.Txn) (bool, error) {
-	if c.q.opts.Visible != nil {
+	if c.q.opts.Visible != nil || c.hll != nil {
 		return false, nil
 	}
 	expired, err := tx.HasExpired()
 	return !expired, err
 }
 
-// length returns how many events the scan will find where that is the length of
-// its lists, and whether it is. An event has one author and one kind, so lists
-// of those are disjoint and their lengths add up.
-func (s *scan) length() (uint64, bool) {
-	if s.plan.Empty {
-		return 0, true
+// maxSummed is how many lists are measured for a count at once.
+const maxSummed = 4096
+
+// length returns how many events match where that is the length of some lists,
+// and whether it is. An event has one author and one kind, so lists of those are
+// disjoint and their lengths add up.
+func (p *Plan) length(tx *store.Txn) (uint64, bool, error) {
+	if p.Empty {
+		return 0, true, nil
 	}
-	for _, p := range s.plan.all() {
-		t := &p.Terms[0]
-		f := &p.settled
-		open := !p.plain || f.Kinds != nil || f.Since != 0 || f.Until != nostr.NoUntil
-		if !open && len(p.Terms) == 1 && t.keys != nil && !t.Sampled && (t.Lists == 1 || t.disjoint()) {
-			return t.Postings, true
+	for _, q := range p.all() {
+		t, f := q.Terms[0], &q.settled
+		open := !q.plain || f.Kinds != nil || f.Since != 0 || f.Until != nostr.NoUntil
+		if open || len(q.Terms) > 1 || t.keys == nil || t.Lists > 1 && !t.disjoint() || t.Lists > maxSummed {
+			continue
 		}
+		if t.Sampled {
+			if err := t.measure(tx, t.Lists); err != nil {
+				return 0, false, err
+			}
+		}
+		return t.Postings, true, nil
 	}
-	return 0, false
+	return 0, false, nil
 }
 
 // Run goes on counting in tx until it is done or the budget is used, and
@@ -93,8 +101,23 @@ func (c *Counter) Run(tx *store.Txn, b Budget) (bool, error) {
 			return true, nil
 		}
 		c.n++
+		if c.hll != nil {
+			c.hll.add(h.view.Pubkey())
+		}
 	}
 }
 
-// Count returns the number of events counted so far.
-func (c *Counter) Count() nostr.Count { return nostr.Count{N: c.n} }
+// Count returns what has been counted so far.
+func (c *Counter) Count() nostr.Count {
+	n := nostr.Count{N: c.n}
+	if c.hll != nil {
+		n.HLL = c.hll.registers[:]
+	}
+	return n
+}
+
+// Work returns what the counter has done so far.
+func (c *Counter) Work() Work { return c.q.work }
+
+// Plans returns the plan of each filter.
+func (c *Counter) Plans() []*Plan { return c.q.Plans() }

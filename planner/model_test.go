@@ -1,9 +1,11 @@
 package planner
 
 import (
+	"bufio"
 	"context"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -23,7 +25,7 @@ type model struct {
 }
 
 func newModel(t *testing.T, seed uint64) *model {
-	return &model{db: openStore(t), random: testdb.NewRandom(seed)}
+	return &model{db: testdb.Open(t), random: testdb.NewRandom(seed)}
 }
 
 // put stores n more random events in batches of random size.
@@ -52,6 +54,28 @@ func (m *model) put(t *testing.T, rng *rand.Rand, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// load stores events from lines of JSON.
+func (m *model) load(t testing.TB, r io.Reader) {
+	t.Helper()
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	err := m.db.Update(func(b *store.Batch) error {
+		for lines.Scan() {
+			ev, err := nostr.ParseEvent(lines.Bytes(), nostr.Limits{})
+			if err != nil {
+				continue // times that no relay can store
+			}
+			if _, err := b.Put(ev); err != nil {
+				return err
+			}
+		}
+		return lines.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -175,7 +199,7 @@ func wander(q *Query, rng *rand.Rand) {
 	for i := range q.scans {
 		s := &q.scans[i]
 		if all := s.plan.all(); s.path != nil && rng.IntN(2) == 0 {
-			s.take(all[rng.IntN(len(all))], 0)
+			s.take(all[rng.IntN(len(all))], 0, 1)
 		}
 	}
 }

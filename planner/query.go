@@ -30,6 +30,8 @@ type Query struct {
 // New plans a query over what is stored in the snapshot of tx.
 func New(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Query, error) {
 	q := &Query{opts: opts, scans: make([]scan, 0, len(filters))}
+	r := newRun(tx, Budget{})
+	defer func() { q.work = r.done() }()
 	var err error
 	if q.snapshot, err = tx.LastLevID(); err != nil {
 		return nil, err
@@ -70,11 +72,13 @@ func (q *Query) Run(tx *store.Txn, b Budget, emit func(levID uint64, v packed.Vi
 			q.hint, err = q.lookAhead(r)
 			return err == nil, err
 		}
-		v, err := tx.Must(h.posting)
-		if err != nil {
-			return false, err
+		if h.view == nil {
+			r.work.Reads++
+			if h.view, err = tx.Must(h.posting); err != nil {
+				return false, err
+			}
 		}
-		if !emit(h.posting.LevID(), v) {
+		if !emit(h.posting.LevID(), h.view) {
 			return false, nil
 		}
 	}
@@ -83,7 +87,8 @@ func (q *Query) Run(tx *store.Txn, b Budget, emit func(levID uint64, v packed.Vi
 // begin starts a run. What an earlier one has found and not returned is looked
 // at again: it may have gone since, and must not use up a limit.
 func (q *Query) begin(tx *store.Txn, b Budget) (*run, error) {
-	r := &run{tx: tx, budget: b, visible: q.opts.Visible, snapshot: q.snapshot, unsorted: q.unsorted}
+	r := newRun(tx, b)
+	r.visible, r.snapshot, r.unsorted = q.opts.Visible, q.snapshot, q.unsorted
 	for i := range q.scans {
 		if err := q.scans[i].resume(r); err != nil {
 			return nil, err
@@ -92,11 +97,9 @@ func (q *Query) begin(tx *store.Txn, b Budget) (*run, error) {
 	return r, nil
 }
 
-// end adds up what the run has cost and lets go of its transaction.
+// end adds up what the run has done and lets go of its transaction.
 func (q *Query) end(r *run) {
-	w := r.tx.Work()
-	r.work.Pages, r.work.Seeks = w.Pages, w.Seeks-min(w.Seeks, r.work.Reads)
-	q.work.add(r.work)
+	q.work.add(r.done())
 	for i := range q.scans {
 		q.scans[i].pause()
 	}

@@ -35,6 +35,11 @@ func (w *Work) add(v Work) {
 	w.Reads += v.Reads
 }
 
+// sub returns what was done since v.
+func (w Work) sub(v Work) Work {
+	return Work{w.Postings - v.Postings, w.Pages - v.Pages, w.Seeks - v.Seeks, w.Reads - v.Reads}
+}
+
 // nanos prices the work as [Cost] is priced.
 func (w Work) nanos() float64 {
 	return float64(w.Postings)*costPosting + float64(w.Pages)*costPage +
@@ -52,11 +57,24 @@ type run struct {
 	// nothing has expired, and everybody may see everything.
 	readless bool
 
-	work Work
+	start store.Work // of tx, when the run began
+	work  Work       // postings and reads; see done
 	// floor is how many postings are looked at before the clock counts: as
 	// many as lists had to be found to begin. Else a query of many lists
 	// could spend all its runs on beginning.
 	floor uint64
+}
+
+// newRun starts a run in tx. What tx has done before is not the run's.
+func newRun(tx *store.Txn, b Budget) *run { return &run{tx: tx, budget: b, start: *tx.Work()} }
+
+// done returns what the run has done so far. A read of an event is a descent to
+// the store; here it counts as a read alone.
+func (r *run) done() Work {
+	w, now := r.work, r.tx.Work()
+	w.Pages = now.Pages - r.start.Pages
+	w.Seeks = now.Seeks - r.start.Seeks - w.Reads
+	return w
 }
 
 // spend takes one posting from the budget.

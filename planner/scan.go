@@ -46,20 +46,26 @@ func newScan(p *Plan, limit int) scan {
 	s := scan{plan: p, left: limit, ended: p.Empty || limit == 0}
 	if !s.ended {
 		s.next, s.low = index.NotAfter(p.Filter.Until), index.NotBefore(p.Filter.Since)
-		s.take(&p.Path, p.Path.Cost.Nanos)
+		s.take(&p.Path, p.Path.Cost.Nanos, 1)
 	}
 	return s
 }
 
-// take goes on with path p, which is expected to cost that much.
-func (s *scan) take(p *Path, nanos float64) {
+// take goes on with path p, which is expected to cost that much, with that share
+// of the time left.
+func (s *scan) take(p *Path, nanos, left float64) {
 	s.path, s.src = p, nil
 	s.test = p.settled.PostingTest()
-	s.watch = newWatch(nanos)
+	s.watch = newWatch(nanos, left)
 }
 
 // pause lets go of the run's transaction.
-func (s *scan) pause() { s.src = nil }
+func (s *scan) pause() {
+	s.src = nil
+	for i := range s.ties {
+		s.ties[i].view = nil
+	}
+}
 
 // resume drops hits that have gone, or may no longer be seen, since the run that
 // found them.
@@ -94,21 +100,23 @@ func (s *scan) head(r *run) (*hit, error) {
 // fill steps until ties are complete, and keeps watch over what that costs.
 func (s *scan) fill(r *run) error {
 	m := newMeter(r)
+	defer m.settle(&s.watch)
 	for !s.complete && !s.ended {
 		err := s.step(r)
-		if errors.Is(err, errTooDear) {
-			err = nil
+		if err != nil && !errors.Is(err, errThink) {
+			return err
 		}
-		if err == nil && s.watch.due(m.since(r)) {
-			m.settle(r, &s.watch)
-			err = s.reconsider(r)
+		if err == nil && !s.watch.tick() {
+			continue
 		}
-		if err != nil {
-			m.settle(r, &s.watch)
+		m.settle(&s.watch)
+		if !s.watch.alarmed() {
+			continue
+		}
+		if err := s.reconsider(r); err != nil {
 			return err
 		}
 	}
-	m.settle(r, &s.watch)
 	return nil
 }
 
@@ -203,7 +211,7 @@ func (s *scan) posting(r *run) (index.Posting, bool, error) {
 // to think about its price again.
 func (s *scan) leave(r *run) error {
 	if s.watch.tick() {
-		return errTooDear
+		return errThink
 	}
 	return r.spend()
 }
@@ -224,7 +232,7 @@ func (s *scan) match(r *run, p index.Posting) (hit, bool, error) {
 	if !s.path.plain && !s.path.settled.Match(v) || !r.sees(v) {
 		return h, false, nil
 	}
-	copy(h.id[:], v.ID())
+	h.id, h.view = [32]byte(v.ID()), v
 	return h, true, nil
 }
 
@@ -240,9 +248,6 @@ func (s *scan) reconsider(r *run) error {
 	left, err := timeLeft(r.tx, s.filter(), s.next.Time())
 	if err != nil {
 		return err
-	}
-	if s.watch.left == 0 {
-		s.watch.left = 1
 	}
 	passed := max(s.watch.left-left, 0.25/store.TimeShareGrain)
 	part := left / passed
@@ -265,7 +270,6 @@ func (s *scan) reconsider(r *run) error {
 		return nil
 	}
 	s.plan.switched = append(s.plan.switched, best)
-	s.take(best, bestNanos)
-	s.watch.left = left
+	s.take(best, bestNanos, left)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"wok/index"
+	"wok/packed"
 	"wok/store"
 )
 
@@ -200,6 +201,7 @@ func (j *join) Next() (bool, error) {
 type hit struct {
 	posting index.Posting
 	id      [32]byte
+	view    packed.View // the event, in the run that has read it; else nil
 }
 
 // compare orders hits as they are sent: newest first, ties by lowest id. Those

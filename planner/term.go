@@ -71,7 +71,7 @@ func terms(tx *store.Txn, f *nostr.Filter) ([]Term, error) {
 		ts = append(ts, indexTerms(&index.All[i], f)...)
 	}
 	for i := range ts {
-		if err := ts[i].measure(tx); err != nil {
+		if err := ts[i].measure(tx, maxMeasured); err != nil {
 			return nil, err
 		}
 	}
@@ -154,14 +154,14 @@ func indexTerm(ts []Term, d *index.Def, f *nostr.Filter, what settles, tags []pa
 // the walk they are to save.
 const maxMeasured = 64
 
-// measure sets Postings.
-func (t *Term) measure(tx *store.Txn) error {
+// measure sets Postings, from the lengths of all lists, or of that many of them.
+func (t *Term) measure(tx *store.Txn, most int) error {
 	if t.keys == nil {
 		return nil // looked up already
 	}
 	step := 1.0
-	if len(t.keys) > maxMeasured {
-		step, t.Sampled = float64(len(t.keys))/maxMeasured, true
+	if t.Sampled = len(t.keys) > most; t.Sampled {
+		step = float64(len(t.keys)) / float64(most)
 	}
 	n, sum := 0, uint64(0)
 	for at := 0.0; int(at) < len(t.keys); at += step {
@@ -172,10 +172,7 @@ func (t *Term) measure(tx *store.Txn) error {
 		sum += length
 		n++
 	}
-	t.Postings = sum
-	if t.Sampled {
-		t.Postings = sum * uint64(len(t.keys)) / uint64(n)
-	}
+	t.Postings = sum * uint64(len(t.keys)) / uint64(max(1, n))
 	return nil
 }
 
