@@ -13,7 +13,7 @@ import (
 )
 
 // ImportOptions say how a file of events is read. A field left zero has the
-// default named.
+// default named. The two functions are never called at once.
 type ImportOptions struct {
 	Source Source // default SourceImport without info
 
