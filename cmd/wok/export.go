@@ -55,7 +55,7 @@ func (c *exportCmd) run(ctx context.Context, _ []string, io stdio) error {
 		if c.reverse {
 			return s.query(ctx, []*nostr.Filter{all.filter()})
 		}
-		return s.ascending(ctx, all)
+		return s.ascending(ctx, all, windowEvents)
 	})
 }
 
@@ -68,16 +68,16 @@ func (s span) filter() *nostr.Filter {
 	return f
 }
 
-// windowEvents is how many events a window has, at least: what an export holds
-// of the database at once is a number for each.
+// windowEvents is how many events a window of an export has. Of each window one
+// number an event is held at once, and of the whole export two a window.
 const windowEvents = 4096
 
 // ascending writes the events of a span, oldest first. Lists are only walked
 // downwards, which costs some nanoseconds a posting. So the list of all events
-// is walked once to part the span into windows; then the windows are read from
-// the oldest on, each turned around.
-func (s *stream) ascending(ctx context.Context, all span) error {
-	windows, err := s.windows(ctx, all)
+// is walked once to part the span into windows of size events; then the windows
+// are read from the oldest on, each turned around.
+func (s *stream) ascending(ctx context.Context, all span, size int) error {
+	windows, err := s.windows(ctx, all, size)
 	if err != nil {
 		return err
 	}
@@ -89,31 +89,31 @@ func (s *stream) ascending(ctx context.Context, all span) error {
 	return s.finish(nil)
 }
 
-// windows parts a span into spans of whole seconds that hold windowEvents or
-// little more, newest first.
-func (s *stream) windows(ctx context.Context, all span) ([]span, error) {
+// windows parts a span into spans of whole seconds that hold size events, or
+// what more there are in the first second, newest first.
+func (s *stream) windows(ctx context.Context, all span, size int) ([]span, error) {
 	var windows []span
 	key := index.All[index.CreatedAt].AppendKey(nil, nil, 0, nil)
 	rest := all
 	err := s.slices(ctx, func(tx *store.Txn, _ planner.Budget) (bool, error) {
 		list := tx.List(index.CreatedAt, key)
-		since, full, err := windowStart(&list, rest)
+		since, more, err := windowStart(&list, rest, size)
 		if err != nil {
 			return false, err
 		}
 		windows = append(windows, span{since, rest.until})
-		rest.until = since - 1 // not used where since is 0: that window is not full
-		return !full, nil
+		rest.until = since - 1 // not used where since is 0: no more comes then
+		return !more, nil
 	})
 	return windows, err
 }
 
-// windowStart goes down a list through the newest window of a span. It returns
-// the first second of the window, and whether more of the span lies before it.
-func windowStart(list *store.List, in span) (since uint64, full bool, err error) {
+// windowStart goes down a list through the newest events of a span. It returns
+// the second of the last one, and whether more of the span lies before it.
+func windowStart(list *store.List, in span, size int) (since uint64, more bool, err error) {
 	low := index.NotBefore(in.since)
 	ok, err := list.Seek(index.NotAfter(in.until))
-	for range windowEvents {
+	for range size {
 		if err != nil || !ok || list.Posting().Less(low) {
 			return in.since, false, err
 		}

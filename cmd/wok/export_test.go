@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"wok/ingest"
+	"wok/internal/testdb"
+	"wok/nostr"
+	"wok/store"
+)
+
+// stored imports invented events, many of one second, and returns the database
+// and the events in it, newest first.
+func stored(t *testing.T, n int) (*store.DB, []testdb.Event) {
+	t.Helper()
+	db, err := store.Open(store.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	var in bytes.Buffer
+	for line := range testdb.Lines(testdb.Options{Seed: 7, Events: n, Span: 1e9 * 60, Jitter: 1e9 * 10}) {
+		fmt.Fprintf(&in, "%s\n", line)
+	}
+	p := ingest.New(db, ingest.Options{SkipVerify: true})
+	if _, err := ingest.Import(context.Background(), &in, p, ingest.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := newStream(db, stdio{out: &out}, 0).query(context.Background(), []*nostr.Filter{nostr.NewFilter()}); err != nil {
+		t.Fatal(err)
+	}
+	events := decode(t, out.String())
+	slices.SortFunc(events, func(a, b testdb.Event) int {
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return db, events
+}
+
+func decode(t *testing.T, lines string) []testdb.Event {
+	t.Helper()
+	var events []testdb.Event
+	for d := json.NewDecoder(strings.NewReader(lines)); d.More(); {
+		var ev testdb.Event
+		if err := d.Decode(&ev); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, ev)
+	}
+	return events
+}
+
+func ids(events []testdb.Event) []string {
+	var ids []string
+	for _, ev := range events {
+		ids = append(ids, ev.ID)
+	}
+	return ids
+}
+
+// The order of an export, and that nothing is lost or doubled between windows
+// or slices, however small they are.
+func TestExportOrder(t *testing.T) {
+	db, events := stored(t, 400)
+	spans := []span{{0, ^uint64(0)}, {0, 0}, {5, 4}}
+	for _, i := range []int{1, 50, 200} {
+		a, b := uint64(events[len(events)-i].CreatedAt), uint64(events[i].CreatedAt)
+		spans = append(spans, span{a, b}, span{a + 1, b - 1}, span{a, a})
+	}
+	for _, in := range spans {
+		var want []testdb.Event
+		for _, ev := range events {
+			if at := uint64(ev.CreatedAt); in.since <= at && at <= in.until {
+				want = append(want, ev)
+			}
+		}
+		for _, size := range []int{1, 2, 3, 10, len(events), windowEvents} {
+			var down, up bytes.Buffer
+			err := newStream(db, stdio{out: &down}, size).query(t.Context(), []*nostr.Filter{in.filter()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := ids(decode(t, down.String())); !slices.Equal(got, ids(want)) {
+				t.Errorf("%v, %d a slice, newest first:\n%s\nwant\n%s", in, size, got, ids(want))
+			}
+			if err := newStream(db, stdio{out: &up}, 0).ascending(t.Context(), in, size); err != nil {
+				t.Fatal(err)
+			}
+			got := ids(decode(t, up.String()))
+			slices.Reverse(got)
+			if !slices.Equal(got, ids(want)) {
+				t.Errorf("%v, %d a window, oldest first:\n%s\nwant the reverse of\n%s", in, size, got, ids(want))
+			}
+		}
+	}
+}

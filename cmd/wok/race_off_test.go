@@ -1,0 +1,6 @@
+//go:build !race
+
+package main
+
+// raceDetector says that the detector makes everything ten times slower.
+const raceDetector = false
