@@ -209,8 +209,7 @@ func (l *List) descend(p index.Posting) (bool, error) {
 	return l.prevPage(c)
 }
 
-// last moves to the list's last posting. LAST_DUP leaves the cursor past the
-// end, where it gives no page, so the value is looked up once more.
+// last moves to the list's last posting.
 func (l *List) last(c *cursor) (bool, error) {
 	_, _, err := c.Get(l.key, nil, lmdb.Set)
 	if lmdb.IsNotFound(err) {
@@ -219,19 +218,27 @@ func (l *List) last(c *cursor) (bool, error) {
 	if err != nil {
 		return false, l.txn.fail("find", l.table, err)
 	}
-	_, val, err := c.Get(l.key, nil, lmdb.LastDup)
+	page, err := c.lastPage(l.key)
 	if err != nil {
-		return false, l.txn.fail("find last", l.table, err)
-	}
-	if _, val, err = c.Get(l.key, append([]byte(nil), val...), lmdb.GetBothRange); err != nil {
 		return false, l.txn.fail("seek last", l.table, err)
-	}
-	page, err := l.current(c, val)
-	if err != nil {
-		return false, err
 	}
 	l.load(page)
 	return true, nil
+}
+
+// lastPage moves a cursor that stands on key to the last page of its list.
+// LAST_DUP leaves it past the end, where it gives no page, so the last value is
+// looked up once more.
+func (c *cursor) lastPage(key []byte) ([]byte, error) {
+	_, val, err := c.Get(key, nil, lmdb.LastDup)
+	if err != nil {
+		return nil, err
+	}
+	if _, val, err = c.Get(key, append([]byte(nil), val...), lmdb.GetBothRange); err != nil {
+		return nil, err
+	}
+	_, page, err := c.Get(key, val, lmdb.GetMultiple)
+	return page, err
 }
 
 // below moves to the page below the loaded one.

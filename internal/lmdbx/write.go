@@ -1,6 +1,9 @@
 package lmdbx
 
 import (
+	"bytes"
+	"sort"
+
 	"github.com/PowerDNS/lmdb-go/lmdb"
 
 	"wok/index"
@@ -42,6 +45,9 @@ func (t *Txn) AppendReserve(table int, key []byte, n int) ([]byte, error) {
 // Delete removes key, or in a DupSort table its value val (nil for all), and
 // reports whether it was there.
 func (t *Txn) Delete(table int, key, val []byte) (bool, error) {
+	if val == nil && t.env.opts.Tables[table].DupSort {
+		return t.deleteAll(table, key)
+	}
 	err := t.txn.Del(t.env.tabs[table], key, val)
 	if lmdb.IsNotFound(err) {
 		return false, nil
@@ -49,20 +55,129 @@ func (t *Txn) Delete(table int, key, val []byte) (bool, error) {
 	return err == nil, t.wrote("delete", table, err)
 }
 
-// PutPostings adds postings, ascending, to the list of key. Where all of them
-// come after the list's last one they are appended, which fills pages to the
-// end instead of splitting them in halves.
+// deleteAll removes all values of key: the binding cannot say so by a nil value.
+func (t *Txn) deleteAll(table int, key []byte) (bool, error) {
+	c, err := t.cursor(table)
+	if err != nil {
+		return false, err
+	}
+	c.at = 0
+	if _, _, err := c.Get(key, nil, lmdb.Set); err != nil {
+		if lmdb.IsNotFound(err) {
+			return false, nil
+		}
+		return false, t.fail("find", table, err)
+	}
+	err = c.Del(lmdb.NoDupData)
+	return err == nil, t.wrote("delete", table, err)
+}
+
+// PutPostings adds postings, ascending, to the list of key. Those that come
+// after the list's last one are appended, which fills its pages to the end;
+// LMDB would split them in halves, and most postings come last.
 func (t *Txn) PutPostings(table int, key, postings []byte) error {
 	if len(postings) == 0 {
 		return nil
-	}
-	if len(postings) == index.PostingSize {
-		return t.Put(table, key, postings)
 	}
 	c, err := t.cursor(table)
 	if err != nil {
 		return err
 	}
 	c.at = 0
-	return t.wrote("put", table, c.PutMulti(key, postings, index.PostingSize, 0))
+	err = c.putPostings(key, postings, lmdb.AppendDup)
+	if lmdb.IsErrno(err, lmdb.KeyExist) {
+		err = t.insertPostings(c, table, key, postings)
+	}
+	return t.wrote("put", table, err)
+}
+
+func (c *cursor) putPostings(key, postings []byte, flags uint) error {
+	switch len(postings) {
+	case 0:
+		return nil
+	case index.PostingSize:
+		return c.Put(key, postings, flags)
+	}
+	return c.PutMulti(key, postings, index.PostingSize, flags)
+}
+
+const (
+	// inlinePostings is how long a list can be, at most, before it gets pages
+	// of its own, whose fill is worth some care.
+	inlinePostings = 128
+	// maxTail is how many postings are moved up to fill pages to the end.
+	maxTail = 64
+)
+
+// insertPostings adds postings of which the first, at least, is not above the
+// last one of the list. Most of them belong near its end all the same: they are
+// a little older than some that are there. Those are taken out and appended
+// again among the new ones, since LMDB fills pages only by appending. What
+// belongs further down is inserted there.
+func (t *Txn) insertPostings(c *cursor, table int, key, postings []byte) error {
+	tail, err := c.tail(key)
+	if err != nil || tail == nil {
+		if err == nil {
+			err = c.putPostings(key, postings, 0)
+		}
+		return err
+	}
+	first, rest := tail[:index.PostingSize], tail[index.PostingSize:]
+	near := from(postings, first) // first stays where it is
+	tail = nil
+	if near < len(postings) {
+		tail = rest[from(rest, postings[near:]):]
+	}
+	for at := 0; at < len(tail); at += index.PostingSize {
+		if err := t.txn.Del(t.env.tabs[table], key, tail[at:at+index.PostingSize]); err != nil {
+			return err
+		}
+	}
+	if err := c.putPostings(key, postings[:near], 0); err != nil {
+		return err
+	}
+	return c.putPostings(key, merge(tail, postings[near:]), lmdb.AppendDup)
+}
+
+// tail returns a copy of the last postings of a long list, at least one, or nil
+// where the list is short.
+func (c *cursor) tail(key []byte) ([]byte, error) {
+	if _, _, err := c.Get(key, nil, lmdb.Set); err != nil {
+		return nil, err
+	}
+	if n, err := c.Count(); err != nil || n <= inlinePostings {
+		return nil, err
+	}
+	page, err := c.lastPage(key)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(page[max(0, len(page)-maxTail*index.PostingSize):]), nil
+}
+
+// from returns where in postings those begin, in bytes, that are not below the
+// first of bound.
+func from(postings, bound []byte) int {
+	const size = index.PostingSize
+	n := sort.Search(len(postings)/size, func(i int) bool {
+		return bytes.Compare(postings[i*size:][:size], bound[:size]) >= 0
+	})
+	return n * size
+}
+
+// merge returns the postings of a and b, ascending, each once.
+func merge(a, b []byte) []byte {
+	const size = index.PostingSize
+	dst := make([]byte, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch order := bytes.Compare(a[:size], b[:size]); {
+		case order < 0:
+			dst, a = append(dst, a[:size]...), a[size:]
+		case order > 0:
+			dst, b = append(dst, b[:size]...), b[size:]
+		default:
+			a = a[size:]
+		}
+	}
+	return append(append(dst, a...), b...)
 }
