@@ -1,9 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 
 	"wok/index"
 	"wok/internal/lmdbx"
@@ -17,32 +15,21 @@ import (
 // Rows that the rules read (id, replace, deletions) are written at once, so
 // that each event of a batch meets the ones before it. Postings, which only
 // readers need, are gathered and written at the end in the order of their
-// tables: neighbours share pages, and the same work costs a fraction.
+// tables: neighbours share pages, and the same work costs a fraction. The lists
+// of a batch are therefore those of before it.
 type Batch struct {
 	Txn
-	next  uint64 // the levId of the next event stored
-	rows  []change
-	arena []byte // holds the keys of rows
-
-	scratch []index.Row
-	addr    []byte // address of the event in hand
-	old     []byte // copy of an event that is being removed
+	first, next uint64 // levIds of the next event stored, at the start and now
+	*scratch
 }
 
-// A change is a posting to be put into, or removed from, one list.
-type change struct {
-	table   uint8
-	remove  bool
-	key     []byte
-	posting index.Posting
-}
-
-func newBatch(db *DB, lx *lmdbx.Txn) (*Batch, error) {
+func newBatch(db *DB, lx *lmdbx.Txn, mem *scratch) (*Batch, error) {
 	next, err := getMeta(lx, metaNextLevID)
 	if err != nil {
 		return nil, err
 	}
-	return &Batch{Txn: Txn{db: db, lx: lx, now: db.unixNow()}, next: next}, nil
+	mem.reset()
+	return &Batch{Txn: Txn{db: db, lx: lx, now: db.unixNow()}, first: next, next: next, scratch: mem}, nil
 }
 
 // Put stores ev unless the rules of [Status] say otherwise, and carries out what
@@ -76,10 +63,13 @@ func (b *Batch) insert(ev *nostr.Event) error {
 	if b.next > index.MaxLevID {
 		return fmt.Errorf("no levId is left after %d", index.MaxLevID)
 	}
+	if len(b.keys) > maxBatchKeys {
+		return fmt.Errorf("the batch is too large: %d MiB of keys", len(b.keys)>>20)
+	}
 	levID, v := b.next, ev.Packed
 	b.next++
 	p := index.NewPosting(v, levID)
-	bytes := p.Append(nil)
+	b.value = p.Append(b.value[:0])
 	if err := b.lx.Append(int(index.TableEvent), b.intKey(levID), v); err != nil {
 		return err
 	}
@@ -88,41 +78,30 @@ func (b *Batch) insert(ev *nostr.Event) error {
 		return err
 	}
 	encodePayload(dst, ev.JSON)
-	if err := b.lx.Put(int(index.TableEventID), v.ID(), bytes); err != nil {
+	if err := b.lx.Put(int(index.TableEventID), v.ID(), b.value); err != nil {
 		return err
 	}
 	if addr, ok := index.AddressOf(b.addr[:0], v); ok {
 		b.addr = addr
-		if err := b.lx.Put(int(index.TableReplace), addr, bytes); err != nil {
+		if err := b.lx.Put(int(index.TableReplace), addr, b.value); err != nil {
 			return err
 		}
 	}
 	if e := v.Expiration(); e != 0 {
-		if err := b.lx.Put(int(index.TableExpiration), b.intKey(e), lmdbx.AppendInt(nil, levID)); err != nil {
+		b.value = lmdbx.AppendInt(b.value[:0], levID)
+		if err := b.lx.Put(int(index.TableExpiration), b.intKey(e), b.value); err != nil {
 			return err
 		}
 	}
-	b.change(v, p, false)
+	b.note(v, p, false)
 	return nil
 }
 
-// change notes the postings of v for the end of the batch.
-func (b *Batch) change(v packed.View, p index.Posting, remove bool) {
-	// The keys of an event are shorter than the event; a full arena is left
-	// to the rows that point into it.
-	if cap(b.arena)-len(b.arena) < len(v) {
-		b.arena = make([]byte, 0, max(64<<10, len(v)))
-	}
-	b.scratch, b.arena = index.Rows(b.scratch[:0], b.arena, v)
-	for _, r := range b.scratch {
-		b.rows = append(b.rows, change{uint8(index.All[r.Index].Table), remove, r.Key, p})
-	}
-}
-
 // Delete removes the event with that levId and all its rows, and reports
-// whether it was there. It leaves no tombstone: the event may come again.
+// whether it was there. It leaves no tombstone: the event may come again. One
+// that cannot be read is ErrCorrupt and stays.
 func (b *Batch) Delete(levID uint64) (bool, error) {
-	v, ok, err := b.Packed(levID)
+	v, ok, err := b.readable(levID)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -148,7 +127,7 @@ func (b *Batch) Delete(levID uint64) (bool, error) {
 			return false, err
 		}
 	}
-	b.change(v, p, true)
+	b.note(v, p, true)
 	return true, nil
 }
 
@@ -160,62 +139,4 @@ func (b *Batch) deleteOwn(table index.TableID, key []byte, p index.Posting) erro
 	}
 	_, err = b.lx.Delete(int(table), key, nil)
 	return err
-}
-
-// flush writes the gathered postings and the next levId.
-func (b *Batch) flush() error {
-	slices.SortFunc(b.rows, func(x, y change) int {
-		switch {
-		case x.table != y.table:
-			return int(x.table) - int(y.table)
-		case len(x.key) > 0 && !bytes.Equal(x.key, y.key):
-			return bytes.Compare(x.key, y.key)
-		}
-		return x.posting.Compare(y.posting)
-	})
-	for rows := b.rows; len(rows) > 0; {
-		n := 1
-		for n < len(rows) && rows[n].table == rows[0].table && bytes.Equal(rows[n].key, rows[0].key) {
-			n++
-		}
-		if err := b.flushList(rows[:n]); err != nil {
-			return err
-		}
-		rows = rows[n:]
-	}
-	b.rows, b.arena = nil, nil
-	return putMeta(b.lx, metaNextLevID, b.next)
-}
-
-// flushList applies the changes of one list, in the order of their postings. A
-// posting that comes and goes within the batch stands twice and is left out;
-// one that only goes was there before.
-func (b *Batch) flushList(rows []change) error {
-	table, key := int(rows[0].table), rows[0].key
-	b.old = b.old[:0]
-	for len(rows) > 0 {
-		if len(rows) > 1 && rows[0].posting == rows[1].posting {
-			rows = rows[2:]
-			continue
-		}
-		r := rows[0]
-		rows = rows[1:]
-		if !r.remove {
-			b.old = r.posting.Append(b.old)
-			continue
-		}
-		var p [index.PostingSize]byte
-		if ok, err := b.lx.Delete(table, key, r.posting.Append(p[:0])); err != nil || !ok {
-			return orMissing(err, "posting %s is not in list %x of table %s", r.posting, key, index.Tables[table].Name)
-		}
-	}
-	return b.lx.PutPostings(table, key, b.old)
-}
-
-// orMissing returns err or, where there is none, ErrCorrupt with a description.
-func orMissing(err error, format string, args ...any) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%w: "+format, append([]any{ErrCorrupt}, args...)...)
 }

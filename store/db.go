@@ -57,6 +57,8 @@ type DB struct {
 	minFree uint64
 	sample  atomic.Pointer[timeSample] // how events lie in time, as last asked
 
+	spare chan *scratch // the memory of batches, of which one runs at a time
+
 	mu       sync.Mutex
 	watchers []chan struct{} // each of capacity one
 }
@@ -80,7 +82,9 @@ func Open(opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DB{env: env, now: opts.Now, minFree: opts.MinFreeBytes}, nil
+	db := &DB{env: env, now: opts.Now, minFree: opts.MinFreeBytes, spare: make(chan *scratch, 1)}
+	db.spare <- new(scratch)
+	return db, nil
 }
 
 // tables translates the declared tables for lmdbx; a table keeps its number.
@@ -166,8 +170,10 @@ func (db *DB) Update(fn func(*Batch) error) error {
 			return fmt.Errorf("%w: %d MiB free of the %d MiB to be kept", ErrNoSpace, free>>20, db.minFree>>20)
 		}
 	}
+	mem := <-db.spare
+	defer func() { db.spare <- mem }()
 	err := db.env.Update(func(lx *lmdbx.Txn) error {
-		b, err := newBatch(db, lx)
+		b, err := newBatch(db, lx, mem)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -98,11 +99,11 @@ func (b *Batch) admit(v packed.View) (Status, error) {
 		return Stored, err
 	}
 	if found {
-		old, err := b.Must(cur)
-		if err != nil {
+		var old packed.View
+		if old, found, err = b.sound(cur); err != nil {
 			return Stored, err
 		}
-		if !supersedes(v, old) {
+		if found && !supersedes(v, old) {
 			return Superseded, nil
 		}
 	}
@@ -120,6 +121,30 @@ func (b *Batch) admit(v packed.View) (Status, error) {
 		return Deleted, nil
 	}
 	return Stored, nil
+}
+
+// sound returns the event that a row of another table points to, unless it is
+// missing or cannot be read. The rules go on without such an event: it must not
+// keep all later ones of its address from being stored, and Check reports it.
+func (tx *Txn) sound(p index.Posting) (packed.View, bool, error) {
+	v, ok, err := tx.readable(p.LevID())
+	if errors.Is(err, ErrCorrupt) {
+		return nil, false, nil
+	}
+	return v, ok, err
+}
+
+// readable is Packed for events whose every byte will be looked at.
+func (tx *Txn) readable(levID uint64) (packed.View, bool, error) {
+	b, ok, err := tx.Packed(levID)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	v, err := packed.Parse(b)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: event %d: %w", ErrCorrupt, levID, err)
+	}
+	return v, true, nil
 }
 
 // supersedes reports whether v replaces old: it is later, or of the same second
@@ -225,10 +250,15 @@ func (b *Batch) deleteID(by packed.View, hexID string) error {
 	if err != nil {
 		return err
 	}
+	var v packed.View
 	if found {
-		v, err := b.Must(p)
-		if err != nil || !mayDelete(by.Pubkey(), v) {
+		if v, found, err = b.sound(p); err != nil {
 			return err
+		}
+	}
+	if found {
+		if !mayDelete(by.Pubkey(), v) {
+			return nil
 		}
 		if addr, ok := index.AddressOf(b.addr[:0], v); ok {
 			b.addr = addr
@@ -259,8 +289,8 @@ func (b *Batch) deleteAddress(by packed.View, spelled string) error {
 	if err != nil || !found {
 		return err
 	}
-	v, err := b.Must(cur)
-	if err != nil || !m.covers(v) {
+	v, found, err := b.sound(cur)
+	if err != nil || !found || !m.covers(v) {
 		return err
 	}
 	_, err = b.Delete(cur.LevID())
