@@ -4,8 +4,7 @@
 // the flags and whose run does the work, with everything it reads and writes as
 // arguments. What several of them need stands beside them: the configuration
 // (globals.go), what it means to the packages (options.go), the database
-// (database.go), filters (filters.go), queries as
-lines (stream.go), progress
+// (database.go), filters (filters.go), queries as lines (stream.go), progress
 // (progress.go).
 //
 // This is the only package that reads the configuration and the environment,
