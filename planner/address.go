@@ -48,9 +48,9 @@ func addressTerm(tx *store.Txn, f *nostr.Filter) (Term, bool, error) {
 	return t, true, nil
 }
 
-// maxLookups is how many addresses are looked up while planning. More are left
-// to the indexes, which are read in runs.
-const maxLookups = 4096
+// maxLookups is how many addresses are looked up, which is done while planning.
+// More are left to the indexes, which are read in runs and up to a limit.
+const maxLookups = 512
 
 // addressed returns the d tags of the addresses that f names, a nil one for
 // plain replaceable kinds, and whether it names addresses: all kinds are of one

@@ -40,10 +40,11 @@ type facts struct {
 
 	kinds, authors float64 // share of all events that meet the condition
 	prefixes       float64 // share of all events that pass an author's first 16 bits
+	readless       bool    // matches are only counted: no event need be read for its own sake
 }
 
 // learn gathers the facts about f.
-func learn(tx *store.Txn, f *nostr.Filter, ts []Term) (facts, error) {
+func learn(tx *store.Txn, f *nostr.Filter, ts []Term, readless bool) (facts, error) {
 	events, err := tx.Events()
 	if err != nil {
 		return facts{}, err
@@ -52,7 +53,7 @@ func learn(tx *store.Txn, f *nostr.Filter, ts []Term) (facts, error) {
 	if err != nil {
 		return facts{}, err
 	}
-	k := facts{events: float64(max(events, 1)), share: share, limit: math.Inf(1), kinds: 1, authors: 1, prefixes: 1}
+	k := facts{events: float64(max(events, 1)), share: share, limit: math.Inf(1), kinds: 1, authors: 1, prefixes: 1, readless: readless}
 	if f.Limit != nostr.NoLimit {
 		k.limit = float64(f.Limit)
 	}
@@ -95,18 +96,20 @@ func (p *Path) price(k *facts, left, matches, limit float64) Cost {
 	if limit < matches {
 		part = (limit + 1) / (matches + 1)
 	}
-	c := Cost{Postings: n * part, Seeks: float64(drive.Lists)}
+	c := Cost{Postings: n * part, Seeks: drive.begin()}
 	c.Nanos = c.Postings * drive.perPosting()
 	found := c.Postings // that come out of the terms
 	for i := range p.Terms[1:] {
 		t := &p.Terms[1+i]
 		other := t.within(window) * part
-		c.Seeks += float64(t.Lists)
+		c.Seeks += t.begin()
 		c.leap(t, found, other)
 		found = math.Min(found, found*math.Min(1, float64(t.Postings)/k.events))
 	}
 	found = math.Max(found, matches*part)
-	c.Reads = matches * part
+	if !k.readless {
+		c.Reads = matches * part
+	}
 	if !p.plain {
 		c.Reads = math.Max(c.Reads, found*p.pass(k))
 	}
@@ -142,9 +145,17 @@ func (p *Path) pass(k *facts) float64 {
 	return part
 }
 
+// begin returns how many descents it takes to begin a walk of the term.
+func (t *Term) begin() float64 {
+	if t.lookedUp() {
+		return 0
+	}
+	return float64(t.Lists)
+}
+
 // within returns how many of the term's postings lie in a share of all time.
 func (t *Term) within(window float64) float64 {
-	if t.keys == nil {
+	if t.lookedUp() {
 		return float64(t.Postings)
 	}
 	return float64(t.Postings) * window

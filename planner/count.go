@@ -11,6 +11,7 @@ import (
 // (NIP-45), each once. Limits are ignored (45-R2). Where the request is eligible
 // it gathers HyperLogLog registers as well (45-R3).
 type Counter struct {
+	opts Options
 	q    *Query
 	n    uint64
 	hll  *hll
@@ -25,16 +26,23 @@ func NewCount(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Counter, e
 		g.Limit = nostr.NoLimit
 		unlimited[i] = &g
 	}
-	q, err := New(tx, unlimited, opts)
+	c := &Counter{opts: opts}
+	if opts.HLL {
+		c.hll = newHLL(unlimited)
+	}
+	readless, err := c.readless(tx)
 	if err != nil {
 		return nil, err
 	}
-	q.unsorted = true
-	c := &Counter{q: q, hll: newHLL(unlimited)}
-	if free, err := c.readless(tx); err != nil || !free || len(q.scans) != 1 {
-		return c, err
+	if c.q, err = newQuery(tx, unlimited, opts, readless); err != nil {
+		return nil, err
 	}
-	c.n, c.done, err = q.scans[0].plan.length(tx)
+	c.q.unsorted = true
+	if readless && len(filters) == 1 {
+		r := newRun(tx, Budget{})
+		c.n, c.done, err = c.q.scans[0].plan.length(tx)
+		c.q.work.add(r.done())
+	}
 	return c, err
 }
 
@@ -42,7 +50,7 @@ func NewCount(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Counter, e
 // everybody sees all, nothing that has expired is still there, and who the
 // author is does not matter.
 func (c *Counter) readless(tx *store.Txn) (bool, error) {
-	if c.q.opts.Visible != nil || c.hll != nil {
+	if c.opts.Visible != nil || c.hll != nil {
 		return false, nil
 	}
 	expired, err := tx.HasExpired()
@@ -50,7 +58,7 @@ func (c *Counter) readless(tx *store.Txn) (bool, error) {
 }
 
 // maxSummed is how many lists are measured for a count at once.
-const maxSummed = 4096
+const maxSummed = maxLists / 2
 
 // length returns how many events match where that is the length of some lists,
 // and whether it is. An event has one author and one kind, so lists of those are
@@ -62,7 +70,7 @@ func (p *Plan) length(tx *store.Txn) (uint64, bool, error) {
 	for _, q := range p.all() {
 		t, f := q.Terms[0], &q.settled
 		open := !q.plain || f.Kinds != nil || f.Since != 0 || f.Until != nostr.NoUntil
-		if open || len(q.Terms) > 1 || t.keys == nil || t.Lists > 1 && !t.disjoint() || t.Lists > maxSummed {
+		if open || len(q.Terms) > 1 || t.lookedUp() || t.Lists > 1 && !t.disjoint() || t.Lists > maxSummed {
 			continue
 		}
 		if t.Sampled {
@@ -90,13 +98,13 @@ func (c *Counter) Run(tx *store.Txn, b Budget) (bool, error) {
 		return false, err
 	}
 	for {
-		h, err := c.q.next(r)
+		h, ok, err := c.q.next(r)
 		switch {
 		case errors.Is(err, errPause):
 			return false, nil
 		case err != nil:
 			return false, err
-		case h == nil:
+		case !ok:
 			c.done = true
 			return true, nil
 		}

@@ -143,7 +143,7 @@ func (m *model) count(t testing.TB, f *nostr.Filter) nostr.Count {
 	t.Helper()
 	var n nostr.Count
 	err := m.db.View(context.Background(), func(tx *store.Txn) error {
-		c, err := NewCount(tx, []*nostr.Filter{f}, Options{})
+		c, err := NewCount(tx, []*nostr.Filter{f}, Options{HLL: true})
 		if err != nil {
 			return err
 		}

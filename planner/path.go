@@ -40,7 +40,7 @@ func paths(f *nostr.Filter, ts []Term) []Path {
 		switch {
 		case t.what.letter != 0 && !t.what.authors:
 			joinable = append(joinable, t)
-		case t.what.authors && t.keys != nil:
+		case t.what.authors && !t.lookedUp():
 			joinable = joinAuthor(joinable, t)
 		}
 	}
@@ -85,7 +85,9 @@ func (p *Path) open(tx *store.Txn, leave func() error) source {
 func (p *Path) lists() int {
 	n := 0
 	for i := range p.Terms {
-		n += len(p.Terms[i].keys)
+		if !p.Terms[i].lookedUp() {
+			n += p.Terms[i].Lists
+		}
 	}
 	return n
 }

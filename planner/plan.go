@@ -20,24 +20,25 @@ type Plan struct {
 	switched []*Path // paths that were gone over to while running
 }
 
-// newPlan prices all paths of a filter.
-func newPlan(tx *store.Txn, f *nostr.Filter) (*Plan, error) {
+// newPlan prices all paths of a filter; readless says that matches are only
+// counted.
+func newPlan(tx *store.Txn, f *nostr.Filter, readless bool) (*Plan, error) {
 	p := &Plan{Filter: f}
 	if p.Empty = f.Never(); p.Empty {
 		return p, nil
 	}
-	if err := p.choose(tx); err != nil {
+	if err := p.choose(tx, readless); err != nil {
 		return nil, fmt.Errorf("plan %s: %w", f.Shape(), err)
 	}
 	return p, nil
 }
 
-func (p *Plan) choose(tx *store.Txn) error {
+func (p *Plan) choose(tx *store.Txn, readless bool) error {
 	ts, err := terms(tx, p.Filter)
 	if err != nil {
 		return err
 	}
-	if p.facts, err = learn(tx, p.Filter, ts); err != nil {
+	if p.facts, err = learn(tx, p.Filter, ts, readless); err != nil {
 		return err
 	}
 	all := paths(p.Filter, ts)
@@ -60,4 +61,4 @@ func (p *Plan) all() []*Path {
 }
 
 // Explain returns the plan of a filter without running it.
-func Explain(tx *store.Txn, f *nostr.Filter, _ Options) (*Plan, error) { return newPlan(tx, f) }
+func Explain(tx *store.Txn, f *nostr.Filter, _ Options) (*Plan, error) { return newPlan(tx, f, false) }

@@ -59,7 +59,7 @@ func (t *Term) String() string {
 		about = "about "
 	}
 	switch {
-	case t.keys == nil:
+	case t.lookedUp():
 		return fmt.Sprintf("%s: %d of %d found", t.Name, t.Postings, t.Lists)
 	case t.Lists == 1:
 		return fmt.Sprintf("%s: %s%s postings", t.Name, about, count(float64(t.Postings)))

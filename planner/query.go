@@ -15,6 +15,9 @@ type Options struct {
 	// see all. It is asked before limits, and must not keep the view. Expired
 	// events are never seen.
 	Visible func(packed.View) bool
+	// HLL asks for HyperLogLog registers where a count is eligible for them.
+	// They take a look at each event, which the count alone may not.
+	HLL bool
 }
 
 // A Query answers the filters of one request.
@@ -29,6 +32,10 @@ type Query struct {
 
 // New plans a query over what is stored in the snapshot of tx.
 func New(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Query, error) {
+	return newQuery(tx, filters, opts, false)
+}
+
+func newQuery(tx *store.Txn, filters []*nostr.Filter, opts Options, readless bool) (*Query, error) {
 	q := &Query{opts: opts, scans: make([]scan, 0, len(filters))}
 	r := newRun(tx, Budget{})
 	defer func() { q.work = r.done() }()
@@ -37,7 +44,7 @@ func New(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Query, error) {
 		return nil, err
 	}
 	for _, f := range filters {
-		p, err := newPlan(tx, f)
+		p, err := newPlan(tx, f, readless)
 		if err != nil {
 			return nil, err
 		}
@@ -61,14 +68,14 @@ func (q *Query) Run(tx *store.Txn, b Budget, emit func(levID uint64, v packed.Vi
 	}
 	defer q.end(r)
 	for {
-		h, err := q.next(r)
+		h, ok, err := q.next(r)
 		if err != nil {
 			if errors.Is(err, errPause) {
 				return false, nil
 			}
 			return false, err
 		}
-		if h == nil {
+		if !ok {
 			q.hint, err = q.lookAhead(r)
 			return err == nil, err
 		}
@@ -105,21 +112,21 @@ func (q *Query) end(r *run) {
 	}
 }
 
-// next takes the first hit of all scans, nil at the end. Where several filters
-// match it, it is taken from each.
-func (q *Query) next(r *run) (*hit, error) {
+// next takes the first hit of all scans and reports whether there is one. Where
+// several filters match it, it is taken from each.
+func (q *Query) next(r *run) (hit, bool, error) {
 	var first *hit
 	for i := range q.scans {
 		h, err := q.scans[i].head(r)
 		if err != nil {
-			return nil, err
+			return hit{}, false, err
 		}
 		if h != nil && (first == nil || r.before(h, first)) {
 			first = h
 		}
 	}
 	if first == nil {
-		return nil, nil
+		return hit{}, false, nil
 	}
 	h := *first
 	for i := range q.scans {
@@ -128,7 +135,7 @@ func (q *Query) next(r *run) (*hit, error) {
 			s.drop()
 		}
 	}
-	return &h, nil
+	return h, true, nil
 }
 
 // lookAheadPostings bounds what is looked at behind a limit to learn whether

@@ -27,8 +27,9 @@ type scan struct {
 	// in the order of their ids once complete. A posting tells only two bytes
 	// of the id, so where several events share them the ids decide.
 	ties     []hit
-	complete bool // no more hits belong to ties
-	ended    bool // there are no more postings
+	room     [1]hit // what ties mostly takes
+	complete bool   // no more hits belong to ties
+	ended    bool   // there are no more postings
 
 	watch watch // over the price of path
 }
@@ -127,7 +128,7 @@ func (s *scan) drop() {
 		s.left--
 	}
 	if len(s.ties) == 0 {
-		s.ties, s.complete = nil, false
+		s.ties, s.complete = s.room[:0], false
 	}
 }
 
@@ -153,6 +154,9 @@ func (s *scan) step(r *run) error {
 		return err
 	}
 	if ok {
+		if len(s.ties) == 0 {
+			s.ties = s.room[:0]
+		}
 		s.ties = append(s.ties, h)
 		s.watch.hits++
 	}

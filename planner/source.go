@@ -6,7 +6,6 @@ import (
 
 	"wok/index"
 	"wok/packed"
-	"wok/store"
 )
 
 // A source yields postings from newest to oldest, each once. A [store.List] is
@@ -143,17 +142,6 @@ func (u *union) sink() {
 		h[i], h[c] = h[c], h[i]
 		i = c
 	}
-}
-
-// lists opens the list of each key.
-func lists(tx *store.Txn, id index.ID, keys [][]byte) []source {
-	ls := make([]store.List, len(keys))
-	ss := make([]source, len(keys))
-	for i, k := range keys {
-		ls[i] = tx.List(id, k)
-		ss[i] = &ls[i]
-	}
-	return ss
 }
 
 // A join yields the postings that stand in all of its sources, by leapfrog:

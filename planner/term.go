@@ -18,10 +18,25 @@ type Term struct {
 	Postings uint64 // the sum of their lengths
 	Sampled  bool   // Postings is reckoned from some of the lists
 
-	index index.ID
-	keys  [][]byte        // of the lists
-	known []index.Posting // of look-ups, newest first
 	what  settles
+	known []index.Posting // of look-ups, newest first
+
+	// Of lists: the index, and the values whose combinations are the keys. A
+	// part that the key does not have is one value that is not looked at.
+	def     *index.Def
+	authors [][32]byte
+	kinds   []uint16
+	tags    []packed.Tag
+}
+
+// lookedUp reports whether the term is look-ups that have been made, not lists.
+func (t *Term) lookedUp() bool { return t.def == nil }
+
+// appendKey appends the key of list i to dst.
+func (t *Term) appendKey(dst []byte, i int) []byte {
+	tag := i % len(t.tags)
+	i /= len(t.tags)
+	return t.def.AppendKey(dst, t.authors[i/len(t.kinds)][:], t.kinds[i%len(t.kinds)], t.tags[tag])
 }
 
 // settles says which conditions of a filter a term takes care of.
@@ -54,21 +69,17 @@ const maxLists = 1 << 16
 
 // terms returns all terms that f offers, with their lengths.
 func terms(tx *store.Txn, f *nostr.Filter) ([]Term, error) {
+	// What is named is one event each: no list can be narrower.
 	if f.IDs != nil {
-		// An id names one event: nothing can be narrower.
 		t, err := idTerm(tx, f)
 		return []Term{t}, err
 	}
-	t, ok, err := addressTerm(tx, f)
-	if err != nil {
-		return nil, err
+	if t, ok, err := addressTerm(tx, f); ok || err != nil {
+		return []Term{t}, err
 	}
 	var ts []Term
-	if ok {
-		ts = append(ts, t)
-	}
 	for i := range index.All {
-		ts = append(ts, indexTerms(&index.All[i], f)...)
+		ts = appendTerms(ts, &index.All[i], f)
 	}
 	for i := range ts {
 		if err := ts[i].measure(tx, maxMeasured); err != nil {
@@ -95,84 +106,58 @@ func idTerm(tx *store.Txn, f *nostr.Filter) (Term, error) {
 	return t, nil
 }
 
-// indexTerms returns the terms that index d offers: none where the filter does
-// not say all parts of its key, one for each letter where the key has a tag.
-func indexTerms(d *index.Def, f *nostr.Filter) []Term {
-	what := settles{
-		authors: slices.Contains(d.Parts, index.Pubkey),
-		kinds:   slices.Contains(d.Parts, index.Kind),
+// appendTerms appends the terms that index d offers: none where the filter does
+// not say all parts of its key, or the lists are too many; one for each letter
+// where the key has a tag.
+func appendTerms(ts []Term, d *index.Def, f *nostr.Filter) []Term {
+	t := Term{Name: d.Name, def: d, authors: [][32]byte{{}}, kinds: []uint16{0}, tags: []packed.Tag{nil}}
+	if t.what.authors = slices.Contains(d.Parts, index.Pubkey); t.what.authors {
+		t.authors = f.Authors
 	}
-	if what.authors && f.Authors == nil || what.kinds && f.Kinds == nil {
-		return nil
+	if t.what.kinds = slices.Contains(d.Parts, index.Kind); t.what.kinds {
+		t.kinds = f.Kinds
+	}
+	t.Lists = len(t.authors) * len(t.kinds)
+	if t.authors == nil || t.kinds == nil || t.Lists > maxLists {
+		return ts
 	}
 	if !d.HasTag() {
-		return indexTerm(nil, d, f, what, nil)
+		return append(ts, t)
 	}
-	var ts []Term
-	for i := range f.Tags {
-		what.letter = f.Tags[i].Letter
-		ts = indexTerm(ts, d, f, what, f.Tags[i].Values)
+	for _, c := range f.Tags {
+		u := t
+		u.Name += " #" + string(c.Letter)
+		u.what.letter, u.tags = c.Letter, c.Values
+		if u.Lists *= len(c.Values); u.Lists <= maxLists {
+			ts = append(ts, u)
+		}
 	}
 	return ts
 }
 
-// indexTerm appends to ts the term of index d for all combinations of the
-// values of f that its key is made of, unless they are too many.
-func indexTerm(ts []Term, d *index.Def, f *nostr.Filter, what settles, tags []packed.Tag) []Term {
-	t := Term{Name: d.Name, index: d.ID, what: what}
-	authors, kinds := [][32]byte{{}}, []uint16{0}
-	if what.authors {
-		authors = f.Authors
-	}
-	if what.kinds {
-		kinds = f.Kinds
-	}
-	if what.letter != 0 {
-		t.Name += " #" + string(what.letter)
-	} else {
-		tags = []packed.Tag{nil}
-	}
-	if t.Lists = len(authors) * len(kinds) * len(tags); t.Lists > maxLists {
-		return ts
-	}
-	t.keys = make([][]byte, 0, t.Lists)
-	var arena []byte
-	for i := range authors {
-		for _, k := range kinds {
-			for _, tag := range tags {
-				at := len(arena)
-				arena = d.AppendKey(arena, authors[i][:], k, tag)
-				t.keys = append(t.keys, arena[at:len(arena):len(arena)])
-			}
-		}
-	}
-	return append(ts, t)
-}
+// maxMeasured is how many lists of a term are measured. Of more, a part is taken
+// evenly and the rest is reckoned: the lengths must not cost more than the walk
+// they are to save.
+const maxMeasured = 48
 
-// maxMeasured is how many lists of a term are measured. Of more, that many are
-// taken evenly and the rest is reckoned: the lengths must not cost more than
-// the walk they are to save.
-const maxMeasured = 64
-
-// measure sets Postings, from the lengths of all lists, or of that many of them.
+// measure sets Postings, from the lengths of all lists, or of that many.
 func (t *Term) measure(tx *store.Txn, most int) error {
-	if t.keys == nil {
-		return nil // looked up already
-	}
 	step := 1.0
-	if t.Sampled = len(t.keys) > most; t.Sampled {
-		step = float64(len(t.keys)) / float64(most)
+	if t.Sampled = t.Lists > most; t.Sampled {
+		step = float64(t.Lists) / float64(most)
 	}
 	n, sum := 0, uint64(0)
-	for at := 0.0; int(at) < len(t.keys); at += step {
-		length, err := tx.Length(t.index, t.keys[int(at)])
+	var key []byte
+	for at := 0.0; int(at) < t.Lists; at += step {
+		key = t.appendKey(key[:0], int(at))
+		length, err := tx.Length(t.def.ID, key)
 		if err != nil {
 			return err
 		}
 		sum += length
 		n++
 	}
-	t.Postings = sum * uint64(len(t.keys)) / uint64(max(1, n))
+	t.Postings = sum * uint64(t.Lists) / uint64(max(1, n))
 	return nil
 }
 
@@ -182,8 +167,17 @@ func (t *Term) disjoint() bool { return t.what.letter == 0 }
 
 // open returns the postings of the term in a transaction.
 func (t *Term) open(tx *store.Txn) source {
-	if t.keys == nil {
+	if t.lookedUp() {
 		return &fixed{postings: t.known}
 	}
-	return newUnion(lists(tx, t.index, t.keys))
+	lists := make([]store.List, t.Lists)
+	sources := make([]source, t.Lists)
+	var arena []byte
+	for i := range lists {
+		at := len(arena)
+		arena = t.appendKey(arena, i) // where this grows, earlier keys keep the old bytes
+		lists[i] = tx.List(t.def.ID, arena[at:len(arena):len(arena)])
+		sources[i] = &lists[i]
+	}
+	return newUnion(sources)
 }
