@@ -43,9 +43,11 @@ func (e *Env) checkLength() error {
 			return nil
 		}
 		free, err := freePagesFrom(f, e.pageSize, uint64(txn.ID()), have)
-		if err != nil || free < want-have {
-			return fmt.Errorf("%s was cut: it has %d pages of %d (%w)", dataFile, have, want,
-				errors.Join(err, fmt.Errorf("%d of the missing pages are free", free)))
+		if err != nil {
+			return fmt.Errorf("%s was cut: it has %d of %d pages and no list of free ones: %w", dataFile, have, want, err)
+		}
+		if free < want-have {
+			return fmt.Errorf("%s was cut: it has %d of %d pages, and only %d of the missing ones are free", dataFile, have, want, free)
 		}
 		return nil
 	})

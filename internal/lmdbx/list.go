@@ -93,8 +93,7 @@ func (l *List) Seek(p index.Posting) (bool, error) {
 	case l.within(p):
 		return true, nil
 	case l.whole:
-		l.done = true
-		return false, nil
+		return l.end()
 	}
 	return l.descend(p)
 }
@@ -136,7 +135,7 @@ func (l *List) load(page []byte) {
 
 // end notes that nothing is left below.
 func (l *List) end() (bool, error) {
-	l.done = true
+	l.done, l.at = true, 0
 	return false, nil
 }
 
@@ -165,6 +164,10 @@ func (l *List) first(p index.Posting) (bool, error) {
 		return false, err
 	}
 	if n*index.PostingSize != uint64(len(page)) {
+		if p == index.Newest {
+			l.txn.Work.Seeks++
+			return l.last(c)
+		}
 		return l.descend(p)
 	}
 	l.whole = true
@@ -190,9 +193,11 @@ func (l *List) descend(p index.Posting) (bool, error) {
 	}
 	c.at = l.id
 	l.txn.Work.Seeks++
-	var buf [index.PostingSize]byte
-	_, val, err := c.Get(l.key, p.Append(buf[:0]), lmdb.GetBothRange)
-	if lmdb.IsNotFound(err) {
+	_, val, err := c.Get(l.key, p.Append(c.bound[:0]), lmdb.GetBothRange)
+	if lmdb.IsNotFound(err) { // all postings are below
+		if _, _, err := c.Get(l.key, nil, lmdb.Set); err != nil {
+			return false, l.txn.fail("find", l.table, err)
+		}
 		return l.last(c)
 	}
 	if err != nil {
@@ -209,15 +214,8 @@ func (l *List) descend(p index.Posting) (bool, error) {
 	return l.prevPage(c)
 }
 
-// last moves to the list's last posting.
+// last moves to the list's last posting, from a cursor that stands on its key.
 func (l *List) last(c *cursor) (bool, error) {
-	_, _, err := c.Get(l.key, nil, lmdb.Set)
-	if lmdb.IsNotFound(err) {
-		return l.end()
-	}
-	if err != nil {
-		return false, l.txn.fail("find", l.table, err)
-	}
 	page, err := c.lastPage(l.key)
 	if err != nil {
 		return false, l.txn.fail("seek last", l.table, err)
@@ -234,7 +232,7 @@ func (c *cursor) lastPage(key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, val, err = c.Get(key, append([]byte(nil), val...), lmdb.GetBothRange); err != nil {
+	if _, val, err = c.Get(key, append(c.bound[:0], val...), lmdb.GetBothRange); err != nil {
 		return nil, err
 	}
 	_, page, err := c.Get(key, val, lmdb.GetMultiple)

@@ -67,6 +67,9 @@ func (e *Env) explainOpen(err error, least int64) error {
 	case isErrno(err, syscall.ENOMEM):
 		what = fmt.Sprintf(" (not even %d MiB of address space for the map: raise ulimit -v)", least>>20)
 	}
+	if op := (*lmdb.OpError)(nil); errors.As(err, &op) {
+		err = op.Errno // the binding's error does not unwrap
+	}
 	return fmt.Errorf("open database %s%s: %w", e.dir, what, err)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
 
+	"wok/index"
 	"wok/internal/invariants"
 )
 
@@ -35,6 +36,8 @@ type cursor struct {
 	*lmdb.Cursor
 	live bool   // belongs to the present run of the transaction
 	at   uint64 // id of who moved it last, 0 for nobody who minds
+
+	bound [index.PostingSize]byte // what is looked for
 }
 
 func newTxn(e *Env, txn *lmdb.Txn) *Txn {

@@ -2,6 +2,7 @@ package lmdbx
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
@@ -116,17 +117,21 @@ const (
 // belongs further down is inserted there.
 func (t *Txn) insertPostings(c *cursor, table int, key, postings []byte) error {
 	tail, err := c.tail(key)
-	if err != nil || tail == nil {
-		if err == nil {
-			err = c.putPostings(key, postings, 0)
-		}
+	if err != nil {
 		return err
 	}
-	first, rest := tail[:index.PostingSize], tail[index.PostingSize:]
-	near := from(postings, first) // first stays where it is
-	tail = nil
+	if tail == nil {
+		return c.putPostings(key, postings, 0)
+	}
+	first, tail := tail[:index.PostingSize], tail[index.PostingSize:]
+	near := notBelow(postings, first)
+	if bytes.HasPrefix(postings[near:], first) {
+		near += index.PostingSize
+	}
 	if near < len(postings) {
-		tail = rest[from(rest, postings[near:]):]
+		tail = tail[notBelow(tail, postings[near:]):]
+	} else {
+		tail = nil
 	}
 	for at := 0; at < len(tail); at += index.PostingSize {
 		if err := t.txn.Del(t.env.tabs[table], key, tail[at:at+index.PostingSize]); err != nil {
@@ -152,12 +157,22 @@ func (c *cursor) tail(key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bytes.Clone(page[max(0, len(page)-maxTail*index.PostingSize):]), nil
+	const most = maxTail * index.PostingSize
+	last := page[max(0, len(page)-most):]
+	if len(last) == most {
+		return bytes.Clone(last), nil
+	}
+	_, page, err = c.Get(key, page[:index.PostingSize], opPrevMultiple)
+	if err != nil && !lmdb.IsNotFound(err) {
+		return nil, err
+	}
+	before := page[max(0, len(page)+len(last)-most):]
+	return slices.Concat(before, last), nil
 }
 
-// from returns where in postings those begin, in bytes, that are not below the
-// first of bound.
-func from(postings, bound []byte) int {
+// notBelow returns where in postings those begin, in bytes, that are not below
+// the first of bound.
+func notBelow(postings, bound []byte) int {
 	const size = index.PostingSize
 	n := sort.Search(len(postings)/size, func(i int) bool {
 		return bytes.Compare(postings[i*size:][:size], bound[:size]) >= 0
