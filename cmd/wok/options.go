@@ -57,7 +57,7 @@ func relayOptions(cfg *config.Config, log *slog.Logger) relay.Options {
 		Info:         relay.Info(r.Info),
 		Limits:       relayLimits(cfg),
 		Compression:  r.Compression.Enabled,
-		Hints:        true,
+		Hints:        r.EoseHints,
 		TCPKeepalive: r.EnableTCPKeepalive,
 		Ping:         seconds(r.AutoPingSeconds),
 		Slice:        time.Duration(r.QueryTimesliceBudgetMicroseconds) * time.Microsecond,

@@ -57,8 +57,8 @@ type Events struct {
 
 	// Longest value of a single-letter tag, the only tags that are indexed. 0:
 	// no bound but the event's size, which is enough, since a value of over
-	// 255 bytes is indexed by its hash. strfry's default, 1024, refuses events
-	// that exist. (bytes)
+	// 255 bytes is indexed by its hash. 1024 would refuse some events that
+	// exist. (bytes)
 	MaxTagValSize int64
 }
 
@@ -100,6 +100,11 @@ type Relay struct {
 
 	// Events looked at for one COUNT. 0: COUNT is refused. (events)
 	MaxFilterLimitCount int
+
+	// Say with EOSE whether there are more stored matches than were sent
+	// (NIP-67). Off, as a client that reads EOSE strictly takes the third
+	// element for an error and waits forever; nostrify 0.54 does.
+	EoseHints bool
 
 	// Subscriptions a connection may have open at once. (subscriptions)
 	MaxSubsPerConnection int
@@ -235,6 +240,7 @@ func Default() (c Config) {
 	c.Relay.MaxTagsPerFilter = 0
 	c.Relay.MaxFilterLimit = 500
 	c.Relay.MaxFilterLimitCount = 1000000
+	c.Relay.EoseHints = false
 	c.Relay.MaxSubsPerConnection = 300
 	c.Relay.MaxPendingOutboundBytes = 33554432
 	c.Relay.QueryTimesliceBudgetMicroseconds = 10000
@@ -292,6 +298,7 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Relay.MaxTagsPerFilter,
 		&c.Relay.MaxFilterLimit,
 		&c.Relay.MaxFilterLimitCount,
+		&c.Relay.EoseHints,
 		&c.Relay.MaxSubsPerConnection,
 		&c.Relay.MaxPendingOutboundBytes,
 		&c.Relay.QueryTimesliceBudgetMicroseconds,
@@ -385,7 +392,7 @@ var keys = [...]Key{
 	},
 	{
 		Name: "events.maxTagValSize", Type: Size, Unit: "bytes", Max: 1048576,
-		Help: "Longest value of a single-letter tag, the only tags that are indexed. 0: no bound but the event's size, which is enough, since a value of over 255 bytes is indexed by its hash. strfry's default, 1024, refuses events that exist.",
+		Help: "Longest value of a single-letter tag, the only tags that are indexed. 0: no bound but the event's size, which is enough, since a value of over 255 bytes is indexed by its hash. 1024 would refuse some events that exist.",
 	},
 	{
 		Name: "relay.bind", Type: String, Restart: true,
@@ -426,6 +433,10 @@ var keys = [...]Key{
 	{
 		Name: "relay.maxFilterLimitCount", Type: Int, Unit: "events",
 		Help: "Events looked at for one COUNT. 0: COUNT is refused.",
+	},
+	{
+		Name: "relay.eoseHints", Type: Bool,
+		Help: "Say with EOSE whether there are more stored matches than were sent (NIP-67). Off, as a client that reads EOSE strictly takes the third element for an error and waits forever; nostrify 0.54 does.",
 	},
 	{
 		Name: "relay.maxSubsPerConnection", Type: Int, Unit: "subscriptions", Min: 1, Max: 100000,
