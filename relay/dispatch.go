@@ -102,6 +102,9 @@ func (c *conn) answer(r ingest.Result) {
 	if r.Err != nil {
 		c.srv.log.Error("event not stored", "id", r.ID, "error", r.Err)
 	}
+	if r.Outcome == ingest.Stored && r.OK {
+		c.srv.live.committed()
+	}
 	message := nostr.AppendOK(make([]byte, 0, 96+len(r.Reason)), r.ID, r.OK, r.Reason)
 	if r.ID == "" {
 		message = nostr.AppendNotice(message[:0], r.Reason)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"wok/nostr"
 	"wok/packed"
@@ -13,11 +14,12 @@ import (
 )
 
 // A live follows the store and sends each new event to the subscriptions that
-// match. It learns of commits, those of other processes as well, by the watch
-// of the store and reads what is new by levId.
+// match. It reads what is new by levId: at once after commits of its own clients'
+// events, and when the watch of the store tells of others.
 type live struct {
-	srv *Server
-	db  *store.DB
+	srv    *Server
+	db     *store.DB
+	stored chan struct{} // of capacity one: events of ours have been committed
 
 	pos   uint64 // events up to this levId have been sent; the follower's own
 	batch []news // the same
@@ -42,7 +44,7 @@ const (
 )
 
 func newLive(srv *Server, db *store.DB) *live {
-	return &live{srv: srv, db: db, index: newLiveIndex()}
+	return &live{srv: srv, db: db, stored: make(chan struct{}, 1), index: newLiveIndex()}
 }
 
 // start begins to follow: what is stored from now on is new.
@@ -58,20 +60,46 @@ func (l *live) start(ctx context.Context) (<-chan struct{}, error) {
 	return watch, err
 }
 
-// follow sends what is new after each signal of watch, until it ends.
+// secondLook is how long after a signal of the watch the store is looked at once
+// more. LMDB shows that there is a commit before the commit can be read, by as
+// long as the disk takes to sync: a look in between finds nothing.
+const secondLook = 100 * time.Millisecond
+
+// follow sends what is new, whenever there may be something, until ctx ends.
 func (l *live) follow(ctx context.Context, watch <-chan struct{}) {
-	for range watch {
-		for ctx.Err() == nil {
-			more, err := l.read(ctx)
-			for i := range l.batch {
-				l.send(&l.batch[i])
-			}
-			if err != nil && ctx.Err() == nil {
-				l.srv.log.Error("new events not read", "after", l.pos, "error", err)
-			}
-			if !more {
-				break
-			}
+	var again <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-watch:
+			again = time.After(secondLook)
+		case <-again:
+			again = nil
+		case <-l.stored:
+		}
+		l.sendNew(ctx)
+	}
+}
+
+// committed tells the follower that an event of ours has been committed.
+func (l *live) committed() {
+	select {
+	case l.stored <- struct{}{}:
+	default: // it knows
+	}
+}
+
+// sendNew sends all that is new.
+func (l *live) sendNew(ctx context.Context) {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		more, err = l.read(ctx)
+		for i := range l.batch {
+			l.send(&l.batch[i])
+		}
+		if err != nil && ctx.Err() == nil {
+			l.srv.log.Error("new events not read", "after", l.pos, "error", err)
 		}
 	}
 }

@@ -1,0 +1,60 @@
+package relay
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"wok/store"
+)
+
+// named is a job that is only asked for its name.
+type named struct {
+	c    *conn
+	name string
+}
+
+func (j named) owner() *conn                                 { return j.c }
+func (j named) slice(*store.Txn, time.Time) (outcome, error) { return over, nil }
+func (j named) fail(error)                                   {}
+
+// TestTurns checks whose turn it is: each word adds a job of the connection that
+// its first letter names, fresh or (in capitals) resumed.
+func TestTurns(t *testing.T) {
+	for _, tt := range []struct{ name, add, want string }{
+		{"one connection, in order", "a1 a2 a3", "a1 a2 a3"},
+		{"many jobs are no more turns", "a1 a2 a3 b1 c1 c2", "a1 b1 c1 a2 c2 a3"},
+		{"short ones first", "A1 B1 a2 b2", "a2 b2 A1 B1"},
+		{"but not for ever", "A1 b1 b2 b3 b4 b5 b6", "b1 b2 b3 b4 A1 b5 b6"},
+		{"fairness among the long", "A1 A2 B1 A3 B2", "A1 B1 A2 B2 A3"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScheduler(nil, 0)
+			conns := map[string]*conn{"a": {}, "b": {}, "c": {}}
+			for word := range strings.FieldsSeq(tt.add) {
+				st := fresh
+				if word[0] < 'a' {
+					st = resumed
+				}
+				c := conns[strings.ToLower(word[:1])]
+				s.add(c, st, named{c, word})
+			}
+			var got []string
+			for {
+				j, ok := s.take()
+				if !ok {
+					break
+				}
+				got = append(got, j.(named).name)
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got %s, want %s", strings.Join(got, " "), tt.want)
+			}
+			for _, c := range conns {
+				if c.turns[fresh] != nil || c.turns[resumed] != nil {
+					t.Error("a connection keeps memory of its jobs")
+				}
+			}
+		})
+	}
+}
