@@ -62,6 +62,8 @@ func learn(tx *store.Txn, f *nostr.Filter, ts []Term, readless bool) (facts, err
 		t := &ts[i]
 		part := math.Min(1, float64(t.Postings)/k.events)
 		switch {
+		case t.lookedUp():
+			tags = part
 		case t.what.letter != 0:
 			tags *= part
 		case t.what.authors && t.what.kinds:

@@ -108,3 +108,8 @@ func micros(nanos float64) string {
 	}
 	return count(nanos/1e3) + " us"
 }
+
+func (w Work) String() string {
+	return fmt.Sprintf("%s postings, %s pages, %s seeks, %s reads",
+		count(float64(w.Postings)), count(float64(w.Pages)), count(float64(w.Seeks)), count(float64(w.Reads)))
+}

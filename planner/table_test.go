@@ -170,7 +170,7 @@ const (
 )
 
 // share stores an address of one d for each of many authors.
-func share(t *testing.T, db *store.DB) {
+func share(t testing.TB, db *store.DB) {
 	err := db.Update(func(b *store.Batch) error {
 		for i := range sharers {
 			line := testdb.Sign(addressKey+i, testdb.Event{Kind: 30078, CreatedAt: 1_700_000_000 + int64(i), Tags: [][]string{{"d", sharedD}}})
