@@ -4,6 +4,7 @@
 # make check        everything a change must pass before review
 # make bench        benchmarks; make bench-PACKAGE those of one package
 # make bench-import import of 200k events, with and without verification
+# make bench-query  queries of all shapes on a million events
 # make crash        kills a relay some hundred times and looks at what is left
 # make fuzz         each fuzz target for FUZZTIME
 # make generate     the files that follow from golpe.yaml
@@ -17,8 +18,9 @@ FUZZTIME ?= 30s
 COUNT    ?= 6
 ROUNDS   ?= 300
 EVENTS   ?= 200000
+QUERIED  ?= 1000000
 
-.PHONY: build run test check fmt vet lint vuln race invariants bench bench-import crash fuzz generate clean
+.PHONY: build run test check fmt vet lint vuln race invariants bench bench-import bench-query crash fuzz generate clean
 
 build:
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/wok ./cmd/wok
@@ -74,6 +76,14 @@ bin/bench/%.jsonl:
 	@mkdir -p bin/bench
 	go run ./internal/testdb/gen -n $* > $@.part
 	@mv $@.part $@
+
+# A table of queries of all shapes: plans, work, times, and the best of the other
+# plans forced in turn.
+bench-query: build bin/bench/$(QUERIED).jsonl
+	@[ -d bin/bench/query-$(QUERIED) ] || \
+		{ bin/wok --db bin/bench/query-$(QUERIED).part import --no-verify < bin/bench/$(QUERIED).jsonl && \
+		mv bin/bench/query-$(QUERIED).part bin/bench/query-$(QUERIED); }
+	go test -run '^TestTable$$' -count 1 -v -timeout 30m ./planner -table.db $(CURDIR)/bin/bench/query-$(QUERIED)
 
 crash: build
 	CRASH_ROUNDS=$(ROUNDS) go test -run Crash -count 1 -timeout 0 -v ./cmd/wok

@@ -57,16 +57,17 @@ func learn(tx *store.Txn, f *nostr.Filter, ts []Term, readless bool) (facts, err
 	if f.Limit != nostr.NoLimit {
 		k.limit = float64(f.Limit)
 	}
-	both, tags := 1.0, 1.0
+	// Of conditions that several terms settle, the narrowest tells most.
+	both, tags := 1.0, map[byte]float64{}
 	for i := range ts {
 		t := &ts[i]
 		part := math.Min(1, float64(t.Postings)/k.events)
 		switch {
-		case t.lookedUp():
-			tags = part
 		case t.what.letter != 0:
-			tags *= part
-		case t.what.authors && t.what.kinds:
+			if old, ok := tags[t.what.letter]; !ok || part < old {
+				tags[t.what.letter] = part
+			}
+		case t.lookedUp(), t.what.authors && t.what.kinds:
 			both = part
 		case t.what.authors:
 			k.authors = part
@@ -74,15 +75,17 @@ func learn(tx *store.Txn, f *nostr.Filter, ts []Term, readless bool) (facts, err
 			k.kinds = part
 		}
 	}
-	if f.Authors != nil {
+	switch {
+	case f.Authors != nil:
 		k.prefixes = math.Min(1, k.authors+float64(len(f.Authors))/(1<<16))
-		if f.Kinds == nil {
-			both = k.authors
-		}
-	} else {
-		both = k.kinds
+		both = math.Min(both, k.authors)
+	case f.Kinds != nil:
+		both = math.Min(both, k.kinds)
 	}
-	k.matches = k.events * k.share * both * tags
+	for _, part := range tags {
+		both *= part
+	}
+	k.matches = k.events * k.share * both
 	return k, nil
 }
 

@@ -1,10 +1,12 @@
 // Package planner turns filters into scans over the indexes.
 //
-// A filter has many ways through the indexes. Each is a [Path]: some lists
-// whose exact lengths are known in O(1), and what is left to test on a posting
-// or on the event. The planner lists the paths of a filter, takes the
-// narrowest, and keeps the choice as a [Plan] that prints itself: wok explain,
-// the log and the tests show the same text.
+// A filter has many ways through the indexes. Each is a [Path]: lists whose
+// exact lengths are known in O(1), merged and joined, and what is left to test
+// on a posting or on the event. The planner prices all paths of a filter, takes
+// the cheapest, and keeps the choice as a [Plan] that prints itself: wok explain,
+// the log and the tests show the same text. All paths yield one order, so a scan
+// that costs more than its price goes on with another at the posting it has
+// reached.
 //
 // A [Query] runs the plans of all filters of a request as one stream: newest
 // first, ties by lowest id, each event once, each filter up to its own limit.

@@ -24,7 +24,7 @@ func (p *Plan) String() string {
 	}
 	for i := range p.Rejected {
 		q := &p.Rejected[i]
-		fmt.Fprintf(&b, "  rather than %s, %s\n", q, q.Cost)
+		fmt.Fprintf(&b, "  rather than for %s by %s\n", micros(q.Cost.Nanos), q)
 	}
 	return b.String()
 }
@@ -62,9 +62,9 @@ func (t *Term) String() string {
 	case t.lookedUp():
 		return fmt.Sprintf("%s: %d of %d found", t.Name, t.Postings, t.Lists)
 	case t.Lists == 1:
-		return fmt.Sprintf("%s: %s%s postings", t.Name, about, count(float64(t.Postings)))
+		return fmt.Sprintf("%s: %s", t.Name, many(float64(t.Postings), "posting"))
 	}
-	return fmt.Sprintf("%s: %s%s postings in %s lists", t.Name, about, count(float64(t.Postings)), count(float64(t.Lists)))
+	return fmt.Sprintf("%s: %s%s in %s", t.Name, about, many(float64(t.Postings), "posting"), many(float64(t.Lists), "list"))
 }
 
 // tests names the conditions that the path leaves open and where each is
@@ -85,8 +85,16 @@ func (p *Path) tests() []string {
 }
 
 func (c Cost) String() string {
-	return fmt.Sprintf("cost %s: %s postings, %s seeks, %s reads",
-		micros(c.Nanos), count(c.Postings), count(c.Seeks), count(c.Reads))
+	return fmt.Sprintf("cost %s: %s, %s, %s",
+		micros(c.Nanos), many(c.Postings, "posting"), many(c.Seeks, "seek"), many(c.Reads, "read"))
+}
+
+// many writes a number of things.
+func many(n float64, thing string) string {
+	if s := count(n); s != "1" {
+		return s + " " + thing + "s"
+	}
+	return "1 " + thing
 }
 
 // count writes a number that may be reckoned, rounded, in groups of three
@@ -110,6 +118,8 @@ func micros(nanos float64) string {
 }
 
 func (w Work) String() string {
-	return fmt.Sprintf("%s postings, %s pages, %s seeks, %s reads",
-		count(float64(w.Postings)), count(float64(w.Pages)), count(float64(w.Seeks)), count(float64(w.Reads)))
+	return strings.Join([]string{
+		many(float64(w.Postings), "posting"), many(float64(w.Pages), "page"),
+		many(float64(w.Seeks), "seek"), many(float64(w.Reads), "read"),
+	}, ", ")
 }

@@ -80,13 +80,19 @@ func (c *importCmd) run(ctx context.Context, args []string, io stdio) (err error
 	return c.importAll(ctx, db, importRules(&cfg), inputs, io)
 }
 
+// queueBytes is how much of the input an import holds at once: one batch while
+// it is written, and the next.
+const queueBytes = 64 << 20
+
 // importAll brings all inputs in and prints the summary, whatever happens.
 func (c *importCmd) importAll(ctx context.Context, db *store.DB, rules ingest.Rules, inputs inputs, io stdio) error {
 	p := ingest.New(db, ingest.Options{
 		Rules:          rules,
 		SkipVerify:     c.noVerify,
 		QueueEvents:    max(4096, 2*c.writeBatch),
+		QueueBytes:     queueBytes,
 		MaxBatchEvents: c.writeBatch,
+		MaxBatchBytes:  queueBytes / 2,
 	})
 	sum := tally{began: time.Now(), several: len(inputs) > 1}
 	meter := newMeter(io.err, "events", inputs.size(), true)
