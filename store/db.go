@@ -103,7 +103,8 @@ func accept(p *lmdbx.Peek) error {
 		if slices.ContainsFunc(p.Tables, func(t string) bool { return strings.HasPrefix(t, "rasgueadb_") }) {
 			return errors.New("this is a strfry database, wok cannot open it as its own; export it with strfry and import that")
 		}
-		return fmt.Errorf("this LMDB database is not wok's: it has tables %s", strings.Join(p.Tables[:min(4, len(p.Tables))], ", "))
+		names := fmt.Sprintf("%q", p.Tables[:min(4, len(p.Tables))])
+		return fmt.Errorf("this LMDB database is not wok's: it has tables %s", strings.Trim(names, "[]"))
 	}
 	val, ok, err := p.Get(meta, metaFormat)
 	switch {
