@@ -295,7 +295,8 @@ func TestShutdownDeadline(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	r := startRelay(t, func(o *Options) { o.Ping = time.Hour; o.Compression = true })
-	r.dial().quiet() // what is only made when needed
+	stays := r.dial()
+	stays.quiet() // what is only made when needed
 	until(t, "it serves", func() bool { return len(r.openConns()) == 1 })
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	for i := range 40 {
@@ -327,6 +328,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Errorf("%d terms are left in the index", n)
 	}
 	r.live.mu.Unlock()
+	stays.close()
 	r.stop()
 	until(t, "the relay's goroutines are gone", func() bool { return runtime.NumGoroutine() <= before })
 }

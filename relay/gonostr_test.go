@@ -12,6 +12,9 @@ import (
 // TestGoNostr does the round of a client with a library that shares nothing
 // with this one.
 func TestGoNostr(t *testing.T) {
+	if raced {
+		t.Skip("go-nostr v0.52.3 races with itself when a connection ends")
+	}
 	r := startRelay(t, func(o *Options) { o.Compression = true })
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -20,7 +23,7 @@ func TestGoNostr(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c // ends with ctx; its Close races with itself
+		return c // ends with ctx
 	}
 	alice, bob := connect(), connect()
 	sign := func(key int, e nostr.Event) nostr.Event {

@@ -1,0 +1,75 @@
+package relay
+
+import (
+	"context"
+	"testing"
+)
+
+// TestExpiredIsNotNews commits an event that expires before the follower looks
+// (40-R3).
+func TestExpiredIsNotNews(t *testing.T) {
+	r := startRelay(t)
+	r.now.Store(1000)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	l := newLive(r.Server, r.db)
+	if _, err := l.start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	soon, _ := note(1, 900, "", []string{"expiration", "1001"})
+	later, id := note(1, 900, "", []string{"expiration", "1002"})
+	c := r.dial()
+	for _, line := range [][]byte{soon, later} {
+		c.send(`["EVENT",%s]`, line)
+		c.expect(`["OK",…,true,""]`)
+	}
+	r.now.Store(1001)
+	if _, err := l.read(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.batch) != 1 || string(l.batch[0].json) != string(later) {
+		t.Errorf("%d events are news, want only %s", len(l.batch), id)
+	}
+}
+
+// TestReadsInPieces has more news than are copied at once.
+func TestReadsInPieces(t *testing.T) {
+	r := startRelay(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	l := newLive(r.Server, r.db)
+	if _, err := l.start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	const n = 2*maxNews + 10
+	for i := range n {
+		line, _ := note(1, int64(i), "")
+		r.put(line)
+	}
+	total, more := 0, true
+	for rounds := 1; more; rounds++ {
+		var err error
+		if more, err = l.read(ctx); err != nil {
+			t.Fatal(err)
+		}
+		total += len(l.batch)
+		if more != (rounds < 3) {
+			t.Fatalf("round %d: more is %v", rounds, more)
+		}
+	}
+	if total != n || l.pos != n {
+		t.Errorf("%d events up to %d, want %d", total, l.pos, n)
+	}
+}
+
+// TestKindLabelsAreBounded: kinds come from strangers and become labels.
+func TestKindLabelsAreBounded(t *testing.T) {
+	var k kindCounts
+	for kind := range uint16(2 * maxKinds) {
+		k.add(kind)
+	}
+	labels := k.labels()
+	if len(labels) != maxKinds+1 || labels["other"] != maxKinds || labels["7"] != 1 {
+		t.Errorf("%d labels, %d others", len(labels), labels["other"])
+	}
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package relay
+
+// raced says that the race detector is watching.
+const raced = true
