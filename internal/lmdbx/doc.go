@@ -10,7 +10,8 @@
 // [Txn] by one at a time. An Env must be opened once in a process: LMDB's file
 // locks are per process and a second close would drop the first one's.
 //
-// Locks: Env.gate is held for reading by every transaction from begin to end,
-// and for writing while the map is resized. It is taken before LMDB's own
-// writer lock and never while that is held.
+// Locks: Env.gate is held for reading by every transaction from begin to end
+// and by every look at the environment, and for writing while the map is
+// resized or taken away. It is taken before LMDB's own writer lock and never
+// while that is held. A transaction therefore must not begin another one.
 package lmdbx

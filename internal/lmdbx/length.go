@@ -76,39 +76,56 @@ const (
 var order = binary.NativeEndian
 
 // freePagesFrom counts the free pages with numbers of at least from, as the
-// transaction numbered txn knows them.
+// transaction numbered txn knows them. The file has the pages below that.
 func freePagesFrom(f io.ReaderAt, pageSize int, txn, from uint64) (uint64, error) {
-	r := freeReader{f: f, pageSize: pageSize, from: from}
-	for no := range uint64(2) {
-		meta, err := r.page(no, 1)
-		if err != nil {
-			return 0, err
+	r := freeReader{f: f, pageSize: pageSize, pages: from, left: from}
+	err := r.read(txn, func(no uint64) {
+		if no >= from {
+			r.count++
 		}
-		if order.Uint64(meta[offMetaTxn:]) != txn {
-			continue
-		}
-		root, depth := order.Uint64(meta[offMetaRoot:]), order.Uint16(meta[offMetaDepth:])
-		if root != noPage {
-			err = r.walk(root, min(int(depth), maxTreeDepth))
-		}
-		return r.count, err
-	}
-	return 0, fmt.Errorf("transaction %d has no meta page", txn)
+	})
+	return r.count, err
 }
 
 // A freeReader walks the tree of free pages.
 type freeReader struct {
 	f        io.ReaderAt
 	pageSize int
-	from     uint64 // pages that the file has: those of the tree are below
+	pages    uint64 // that the file has
+	left     uint64 // pages that may still be read: a tree has each but once
+	visit    func(no uint64)
 	count    uint64
+}
+
+// read calls visit with every free page.
+func (r *freeReader) read(txn uint64, visit func(no uint64)) error {
+	r.visit = visit
+	for no := range uint64(2) {
+		meta, err := r.page(no, 1)
+		if err != nil {
+			return err
+		}
+		if order.Uint64(meta[offMetaTxn:]) != txn {
+			continue
+		}
+		root, depth := order.Uint64(meta[offMetaRoot:]), order.Uint16(meta[offMetaDepth:])
+		if root == noPage {
+			return nil
+		}
+		return r.walk(root, min(int(depth), maxTreeDepth))
+	}
+	return fmt.Errorf("transaction %d has no meta page", txn)
 }
 
 // page reads n pages from number no on.
 func (r *freeReader) page(no uint64, n int) ([]byte, error) {
-	if no >= r.from || uint64(n) > r.from-no {
+	if no >= r.pages || uint64(n) > r.pages-no {
 		return nil, fmt.Errorf("page %d is missing", no)
 	}
+	if uint64(n) > r.left {
+		return nil, errors.New("the free list goes in circles")
+	}
+	r.left -= uint64(n)
 	b := make([]byte, n*r.pageSize)
 	if _, err := r.f.ReadAt(b, int64(no)*int64(r.pageSize)); err != nil {
 		return nil, fmt.Errorf("page %d: %w", no, err)
@@ -171,9 +188,7 @@ func (r *freeReader) list(node []byte) error {
 	}
 	n := order.Uint64(data)
 	for data = data[pageNumberLen:size]; n > 0 && len(data) >= pageNumberLen; n, data = n-1, data[pageNumberLen:] {
-		if order.Uint64(data) >= r.from {
-			r.count++
-		}
+		r.visit(order.Uint64(data))
 	}
 	return nil
 }
