@@ -104,6 +104,15 @@ func (c *checker) meta() error {
 			c.problem(BadValue, index.TableMeta, key, "has %d bytes and not 8", len(val))
 		}
 	}
+	list, ok, err := c.tx.lx.Get(int(index.TableMeta), metaIndexes)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		c.problem(Missing, index.TableMeta, metaIndexes, "is missing")
+	case !bytes.Equal(list, allIndexes()):
+		c.problem(BadValue, index.TableMeta, metaIndexes, "is %q and not %q", list, allIndexes())
+	}
 	next, err := getMeta(c.tx.lx, metaNextLevID)
 	if err != nil { // reported above
 		next = index.MaxLevID + 1

@@ -20,7 +20,7 @@ import (
 //	1  the first
 const FormatVersion = 1
 
-// Keys of the Meta table; values are uint64, big endian.
+// Keys of the Meta table; values are uint64, big endian. See also metaIndexes.
 var (
 	metaFormat    = []byte("format")
 	metaNextLevID = []byte("nextLevId")
@@ -39,6 +39,10 @@ type Options struct {
 	// MinFreeBytes is how much space the file system must have left for a
 	// write to begin; below it Update returns ErrNoSpace.
 	MinFreeBytes uint64
+
+	// Building is told how far the building of an index has come that this
+	// build declares and an older database lacks: up to levId done of last.
+	Building func(index string, done, last uint64)
 
 	// Now is the clock by which events expire; time.Now by default.
 	Now func() time.Time
@@ -78,12 +82,17 @@ func Open(opts Options) (*DB, error) {
 		Readers:     opts.Readers,
 		NoReadAhead: opts.NoReadAhead,
 		ReadOnly:    opts.ReadOnly,
-	}, accept, create)
+	}, func(p *lmdbx.Peek) error { return accept(p, opts.ReadOnly) }, create)
 	if err != nil {
 		return nil, err
 	}
 	db := &DB{env: env, now: opts.Now, minFree: opts.MinFreeBytes, spare: make(chan *scratch, 1)}
 	db.spare <- new(scratch)
+	if !opts.ReadOnly {
+		if err := db.buildIndexes(opts.Building); err != nil {
+			return nil, errors.Join(err, env.Close())
+		}
+	}
 	return db, nil
 }
 
@@ -97,7 +106,7 @@ func tables() []lmdbx.Table {
 }
 
 // accept refuses a database that this build cannot read.
-func accept(p *lmdbx.Peek) error {
+func accept(p *lmdbx.Peek, readOnly bool) error {
 	meta := index.Tables[index.TableMeta].Name
 	if !slices.Contains(p.Tables, meta) {
 		if slices.ContainsFunc(p.Tables, func(t string) bool { return strings.HasPrefix(t, "rasgueadb_") }) {
@@ -119,12 +128,23 @@ func accept(p *lmdbx.Peek) error {
 	case v < FormatVersion:
 		return fmt.Errorf("its format is %d and this wok reads only %d", v, FormatVersion)
 	}
-	return nil
+	if !readOnly {
+		return nil // what is missing will be built
+	}
+	list, _, err := p.Get(meta, metaIndexes)
+	if lacks := lacking(list); err == nil && len(lacks) > 0 {
+		err = fmt.Errorf("it has no index %s yet, which a command that writes builds: start wok relay, or wok import with no input", lacks[0].Name)
+	}
+	return err
 }
 
 // create writes the beginning of a new database.
 func create(t *lmdbx.Txn) error {
-	return errors.Join(putMeta(t, metaFormat, FormatVersion), putMeta(t, metaNextLevID, 1))
+	return errors.Join(
+		putMeta(t, metaFormat, FormatVersion),
+		putMeta(t, metaNextLevID, 1),
+		t.Put(int(index.TableMeta), metaIndexes, allIndexes()),
+	)
 }
 
 func putMeta(t *lmdbx.Txn, key []byte, n uint64) error {

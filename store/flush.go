@@ -50,9 +50,15 @@ type change struct {
 }
 
 // note notes the postings of v for the end of the batch.
-func (s *scratch) note(v packed.View, p index.Posting, remove bool) {
+func (s *scratch) note(v packed.View, p index.Posting, remove bool) { s.noteIn(nil, v, p, remove) }
+
+// noteIn notes the postings of v in index d, or in all of them where d is nil.
+func (s *scratch) noteIn(d *index.Def, v packed.View, p index.Posting, remove bool) {
 	s.rows, s.arena = index.Rows(s.rows[:0], s.arena[:0], v)
 	for _, r := range s.rows {
+		if d != nil && r.Index != d.ID {
+			continue
+		}
 		at := len(s.keys)
 		s.keys = append(s.keys, r.Key...)
 		table := &s.changes[index.All[r.Index].Table]

@@ -21,6 +21,16 @@ func openReadOnly(cfg *config.Config) (*store.DB, error) {
 	return store.Open(opts)
 }
 
+// openOrCreate opens the database for writing. It may have to build an index
+// first that an older version did not have, which it tells.
+func openOrCreate(cfg *config.Config, stderr io.Writer) (*store.DB, error) {
+	opts := storeOptions(cfg)
+	opts.Building = func(name string, done, last uint64) {
+		fmt.Fprintf(stderr, "building the new index %s: %d of %d\n", name, done, last)
+	}
+	return store.Open(opts)
+}
+
 // read loads the configuration and runs fn on the database, read-only.
 func (g *globals) read(stderr io.Writer, fn func(*store.DB) error) (err error) {
 	cfg, err := g.load(stderr)

@@ -72,7 +72,7 @@ func (c *importCmd) run(ctx context.Context, args []string, io stdio) (err error
 		return err
 	}
 	defer inputs.close()
-	db, err := store.Open(storeOptions(&cfg))
+	db, err := openOrCreate(&cfg, io.err)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (c *relayCmd) run(ctx context.Context, _ []string, io stdio) (err error) {
 	if err := limitFiles(cfg.Relay.NoFiles); err != nil {
 		log.Warn("the limit of open files stays as it is", "error", err)
 	}
-	db, err := store.Open(storeOptions(&cfg))
+	db, err := openOrCreate(&cfg, io.err)
 	if err != nil {
 		return err
 	}

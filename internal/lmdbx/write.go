@@ -73,6 +73,11 @@ func (t *Txn) deleteAll(table int, key []byte) (bool, error) {
 	return err == nil, t.wrote("delete", table, err)
 }
 
+// Empty removes everything from a table.
+func (t *Txn) Empty(table int) error {
+	return t.wrote("empty", table, t.txn.Drop(t.env.tabs[table], false))
+}
+
 // PutPostings adds postings, ascending, to the list of key. Those that come
 // after the list's last one are appended, which fills its pages to the end;
 // LMDB would split them in halves, and most postings come last.
