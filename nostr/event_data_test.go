@@ -164,7 +164,7 @@ func compareTags(t *testing.T, want plainEvent, e *Event) {
 // packed packs the event in the plainest way.
 func (p *plainEvent) packed(t *testing.T) packed.View {
 	h := packed.Header{CreatedAt: p.CreatedAt, Kind: p.Kind}
-	if !decodeHex(h.ID[:], []byte(p.ID)) || !decodeHex(h.Pubkey[:], []byte(p.Pubkey)) {
+	if !packed.DecodeHex(h.ID[:], []byte(p.ID)) || !packed.DecodeHex(h.Pubkey[:], []byte(p.Pubkey)) {
 		t.Fatal("id or pubkey is no hex")
 	}
 	addressable := p.Kind >= 30000 && p.Kind < 40000

@@ -184,7 +184,7 @@ func (p *filterParser) keys(key string) ([][32]byte, error) {
 			return err
 		}
 		var k [32]byte
-		if !decodeHex(k[:], p.buf) {
+		if !packed.DecodeHex(k[:], p.buf) {
 			return p.notHex(key)
 		}
 		keys = append(keys, k)
