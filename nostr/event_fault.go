@@ -14,7 +14,7 @@ const (
 	NotObject     Fault = "an event is a JSON object"
 	TooLarge      Fault = "the event is too large"
 	TooManyTags   Fault = "the event has too many tags"
-	TagTooLong    Fault = "an element of a tag is too long"
+	TagTooLong    Fault = "the value of a single-letter tag is too long"
 	DuplicateKey  Fault = "a key of the event stands twice"
 	NoID          Fault = "id is missing"
 	NoPubkey      Fault = "pubkey is missing"

@@ -17,8 +17,10 @@ type Limits struct {
 	MaxBytes int
 	// MaxTags is the largest number of tags.
 	MaxTags int
-	// MaxTagBytes is the longest element of a tag, in bytes of UTF-8.
-	MaxTagBytes int
+	// MaxTagValue is the longest value of a single-letter tag, in bytes of
+	// UTF-8. Other tags, and what stands behind the value, are not indexed: a
+	// zap receipt carries a whole event there.
+	MaxTagValue int
 }
 
 // maxUnknownDepth bounds the nesting of values under keys that events do not

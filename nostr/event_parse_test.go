@@ -168,10 +168,10 @@ func TestLimits(t *testing.T) {
 		want Fault
 	}{
 		{Limits{}, ""},
-		{Limits{MaxBytes: size, MaxTags: 3, MaxTagBytes: 4}, ""},
+		{Limits{MaxBytes: size, MaxTags: 3, MaxTagValue: 4}, ""},
 		{Limits{MaxBytes: size - 1}, TooLarge},
 		{Limits{MaxTags: 2}, TooManyTags},
-		{Limits{MaxTagBytes: 3}, TagTooLong},
+		{Limits{MaxTagValue: 3}, TagTooLong},
 	} {
 		for _, raw := range []string{d.json(), " " + d.json() + " "} {
 			if _, err := ParseEvent([]byte(raw), c.lim); FaultOf(err) != c.want {
@@ -181,11 +181,17 @@ func TestLimits(t *testing.T) {
 	}
 	// Escapes count as what they say.
 	escaped := draft{tags: `[["t","\n\n\n"]]`}.json()
-	if _, err := ParseEvent([]byte(escaped), Limits{MaxTagBytes: 3}); err != nil {
+	if _, err := ParseEvent([]byte(escaped), Limits{MaxTagValue: 3}); err != nil {
 		t.Error(err)
 	}
-	if _, err := ParseEvent([]byte(escaped), Limits{MaxTagBytes: 2}); err != TagTooLong {
+	if _, err := ParseEvent([]byte(escaped), Limits{MaxTagValue: 2}); err != TagTooLong {
 		t.Error(err)
+	}
+	// What is not indexed may be long: a zap receipt holds a whole event.
+	for _, tags := range []string{`[["description","long"]]`, `[["t","a","long"]]`, `[["long"]]`, `[["é","long"]]`} {
+		if _, err := ParseEvent([]byte(draft{tags: tags}.json()), Limits{MaxTagValue: 2}); err != nil {
+			t.Errorf("%s: %v", tags, err)
+		}
 	}
 }
 

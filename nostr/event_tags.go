@@ -89,7 +89,7 @@ func (b *tagBuilder) readTag(l *lexer, lim *Limits) (spelling, error) {
 		if n > 0 {
 			b.json = append(b.json, ',')
 		}
-		s, err := b.readElement(l, lim)
+		s, err := b.readElement(l)
 		if err != nil {
 			return 0, err
 		}
@@ -99,12 +99,11 @@ func (b *tagBuilder) readTag(l *lexer, lim *Limits) (spelling, error) {
 		holds |= s.has
 	}
 	b.json = append(b.json, ']')
-	b.pack(first, n)
-	return holds, nil
+	return holds, b.pack(first, n, lim)
 }
 
 // readElement reads one string of a tag.
-func (b *tagBuilder) readElement(l *lexer, lim *Limits) (span, error) {
+func (b *tagBuilder) readElement(l *lexer) (span, error) {
 	if err := l.opens('"', BadTags); err != nil {
 		return span{}, err
 	}
@@ -114,12 +113,7 @@ func (b *tagBuilder) readElement(l *lexer, lim *Limits) (span, error) {
 	if b.json, has, err = l.canon(b.json); err != nil {
 		return span{}, err
 	}
-	s := span{from, len(b.json) - 1, has}
-	// The canonical text is never shorter than what it says.
-	if over(s.to-s.from, lim.MaxTagBytes) && over(len(b.value(s)), lim.MaxTagBytes) {
-		return span{}, TagTooLong
-	}
-	return s, nil
+	return span{from, len(b.json) - 1, has}, nil
 }
 
 // value returns what the text at s says, valid until the next call.
@@ -135,9 +129,9 @@ func (b *tagBuilder) value(s span) []byte {
 // pack adds the packed form of a tag of n elements, of which the first two are
 // given. Only the first value of a tag with a one-letter name is indexed
 // (01-R19), in whatever form it is (01-R20).
-func (b *tagBuilder) pack(first [2]span, n int) {
+func (b *tagBuilder) pack(first [2]span, n int, lim *Limits) error {
 	if n == 0 {
-		return
+		return nil
 	}
 	name := b.json[first[0].from:first[0].to]
 	switch {
@@ -145,12 +139,18 @@ func (b *tagBuilder) pack(first [2]span, n int) {
 		if name[0] == 'd' {
 			b.noteD(n > 1)
 		}
-		if n > 1 {
-			b.packed = packed.AppendTag(b.packed, name[0], b.value(first[1]))
+		if n == 1 {
+			break
 		}
+		value := b.value(first[1])
+		if over(len(value), lim.MaxTagValue) {
+			return TagTooLong
+		}
+		b.packed = packed.AppendTag(b.packed, name[0], value)
 	case n > 1 && string(name) == "expiration":
 		b.expire(b.value(first[1]))
 	}
+	return nil
 }
 
 func (b *tagBuilder) noteD(valued bool) {

@@ -46,7 +46,7 @@ func eventLimits(cfg *config.Config) nostr.Limits {
 	return nostr.Limits{
 		MaxBytes:    int(cfg.Events.MaxEventSize),
 		MaxTags:     cfg.Events.MaxNumTags,
-		MaxTagBytes: int(cfg.Events.MaxTagValSize),
+		MaxTagValue: int(cfg.Events.MaxTagValSize),
 	}
 }
 
