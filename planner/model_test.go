@@ -246,6 +246,42 @@ func (m *model) checkQuery(t *testing.T, rng *rand.Rand, visible []testdb.Event)
 	}
 }
 
+// However small the budget, a run gets on: a join takes several leaps to the next
+// posting, and begins them anew in each run.
+func TestModelLeastBudget(t *testing.T) {
+	m := newModel(t, 5)
+	rng := rand.New(rand.NewPCG(5, 1))
+	m.put(t, rng, 100)
+	visible := testdb.Visible(m.events)
+	for range 100 {
+		r := m.request(t)
+		want := idsOf(testdb.Query(r.oracle, visible))
+		for way, more := 0, true; more; way++ {
+			var q *Query
+			m.view(t, func(tx *store.Txn) (err error) {
+				q, more, err = forced(tx, r, way)
+				return err
+			})
+			var got []string
+			for done, runs := false, 0; !done; runs++ {
+				if runs > 10_000 {
+					t.Fatalf("filters %s\nby\n%s\ndo not come to an end", r, q)
+				}
+				m.view(t, func(tx *store.Txn) (err error) {
+					done, err = q.Run(tx, Budget{Postings: 1}, func(_ uint64, v packed.View) bool {
+						got = append(got, hex.EncodeToString(v.ID()))
+						return true
+					})
+					return err
+				})
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("filters %s\nby\n%s\ngave %v\n not %v", r, q, got, want)
+			}
+		}
+	}
+}
+
 // COUNT is the size of the union, whatever the limits say (45-R1, 45-R2).
 func TestModelCount(t *testing.T) {
 	m := newModel(t, 77)

@@ -10,7 +10,7 @@ import (
 
 // A Budget bounds one run of a query. The zero Budget has no bound.
 type Budget struct {
-	Postings int       // how many postings may be looked at
+	Postings int       // how many postings may be looked at, but for a step that each run makes
 	Deadline time.Time // when to stop; looked at every few postings
 }
 
@@ -63,6 +63,10 @@ type run struct {
 	// many as lists had to be found to begin. Else a query of many lists
 	// could spend all its runs on beginning.
 	floor uint64
+	// least is how many postings are looked at whatever the budget, so that
+	// every run gets on: a join that is opened leaps as often as it has terms
+	// before it stands on a posting, which then has to be looked at.
+	least uint64
 }
 
 // newRun starts a run in tx. What tx has done before is not the run's.
@@ -80,7 +84,7 @@ func (r *run) done() Work {
 // spend takes one posting from the budget.
 func (r *run) spend() error {
 	n := r.work.Postings
-	if r.budget.Postings > 0 && n >= uint64(r.budget.Postings) {
+	if r.budget.Postings > 0 && n >= max(uint64(r.budget.Postings), r.least) {
 		return errPause
 	}
 	if n%clockEvery == clockEvery-1 && n >= r.floor && !r.budget.Deadline.IsZero() && !time.Now().Before(r.budget.Deadline) {
