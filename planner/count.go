@@ -127,5 +127,8 @@ func (c *Counter) Count() nostr.Count {
 // Work returns what the counter has done so far.
 func (c *Counter) Work() Work { return c.q.work }
 
+// Lost returns how many events could not be read and were not counted.
+func (c *Counter) Lost() int { return c.q.lost }
+
 // Plans returns the plan of each filter.
 func (c *Counter) Plans() []*Plan { return c.q.Plans() }

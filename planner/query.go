@@ -27,6 +27,7 @@ type Query struct {
 	snapshot uint64
 	unsorted bool // only which events match is asked, not their order
 	work     Work
+	lost     int
 	hint     nostr.Hint
 }
 
@@ -79,12 +80,6 @@ func (q *Query) Run(tx *store.Txn, b Budget, emit func(levID uint64, v packed.Vi
 			q.hint, err = q.lookAhead(r)
 			return err == nil, err
 		}
-		if h.view == nil {
-			r.work.Reads++
-			if h.view, err = tx.Must(h.posting); err != nil {
-				return false, err
-			}
-		}
 		if !emit(h.posting.LevID(), h.view) {
 			return false, nil
 		}
@@ -107,6 +102,7 @@ func (q *Query) begin(tx *store.Txn, b Budget) (*run, error) {
 // end adds up what the run has done and lets go of its transaction.
 func (q *Query) end(r *run) {
 	q.work.add(r.done())
+	q.lost += r.lost
 	for i := range q.scans {
 		q.scans[i].pause()
 	}
@@ -189,6 +185,10 @@ func (q *Query) Hint() nostr.Hint { return q.hint }
 
 // Work returns what the query has done so far.
 func (q *Query) Work() Work { return q.work }
+
+// Lost returns how many events, so far, could not be read and were left out: a
+// damaged row costs only itself.
+func (q *Query) Lost() int { return q.lost }
 
 // Plans returns the plan of each filter. A plan changes while its query runs.
 func (q *Query) Plans() []*Plan {

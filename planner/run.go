@@ -59,6 +59,7 @@ type run struct {
 
 	start store.Work // of tx, when the run began
 	work  Work       // postings and reads; see done
+	lost  int        // events that could not be read
 	// floor is how many postings are looked at before the clock counts: as
 	// many as lists had to be found to begin. Else a query of many lists
 	// could spend all its runs on beginning.
@@ -94,10 +95,16 @@ func (r *run) spend() error {
 	return nil
 }
 
-// read returns the packed event with that levId to be tested.
+// read returns the packed event with that levId to be tested, and whether there
+// is one that can be read.
 func (r *run) read(levID uint64) (packed.View, bool, error) {
 	r.work.Reads++
-	return r.tx.Packed(levID)
+	v, ok, err := r.tx.Packed(levID)
+	if errors.Is(err, store.ErrCorrupt) {
+		r.lost++
+		return nil, false, nil
+	}
+	return v, ok, err
 }
 
 // sees reports whether the asker may see v now. It is asked before anything is

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 
@@ -68,17 +67,23 @@ func (s *scan) pause() {
 	}
 }
 
-// resume drops hits that have gone, or may no longer be seen, since the run that
-// found them.
+// resume reads the hits of earlier runs again, and drops those that have gone
+// since, or may no longer be seen.
 func (s *scan) resume(r *run) error {
-	var err error
-	s.ties = slices.DeleteFunc(s.ties, func(h hit) bool {
-		v, ok, e := r.read(h.posting.LevID())
-		err = cmp.Or(err, e)
-		return e == nil && (!ok || !r.sees(v))
-	})
+	kept := s.ties[:0]
+	for _, h := range s.ties {
+		v, ok, err := r.read(h.posting.LevID())
+		if err != nil {
+			return err
+		}
+		if ok && r.sees(v) {
+			h.view = v
+			kept = append(kept, h)
+		}
+	}
+	s.ties = kept
 	s.complete = s.complete && len(s.ties) > 0
-	return err
+	return nil
 }
 
 // head returns the hit that comes next, nil at the end. The error is errPause
