@@ -40,6 +40,10 @@ func (w Work) sub(v Work) Work {
 	return Work{w.Postings - v.Postings, w.Pages - v.Pages, w.Seeks - v.Seeks, w.Reads - v.Reads}
 }
 
+// Cost returns what the work is priced at: the time it takes on a database in
+// memory, the same on every machine.
+func (w Work) Cost() time.Duration { return time.Duration(w.nanos()) }
+
 // nanos prices the work as [Cost] is priced.
 func (w Work) nanos() float64 {
 	return float64(w.Postings)*costPosting + float64(w.Pages)*costPage +

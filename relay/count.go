@@ -45,7 +45,7 @@ func (j *tally) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
 	}
 	var err error
 	if j.counter == nil {
-		if j.counter, err = planner.NewCount(tx, j.filters, planner.Options{}); err != nil {
+		if j.counter, err = planner.NewCount(tx, j.filters, planner.Options{HLL: j.conn.srv.opts.HLL}); err != nil {
 			return over, err
 		}
 	}
@@ -53,10 +53,18 @@ func (j *tally) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
 	if err != nil {
 		return over, err
 	}
-	if !done {
+	count, limits := j.counter.Count(), &j.conn.srv.opts.Limits
+	switch {
+	case done:
+	case limits.MaxCount > 0 && count.N >= limits.MaxCount:
+		count.Approximate = true
+	case !limits.allows(len(j.filters), j.counter.Work()):
+		j.reply(nostr.AppendClosed(nil, j.id, tooDear.Error()))
+		return over, nil
+	default:
 		return again, nil
 	}
-	j.reply(nostr.AppendCount(nil, j.id, j.counter.Count()))
+	j.reply(nostr.AppendCount(nil, j.id, count))
 	return over, nil
 }
 

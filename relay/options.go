@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wok/nostr"
+	"wok/planner"
 )
 
 // Options are what a server is told. A field left zero has the default named,
@@ -20,6 +21,8 @@ type Options struct {
 	Ping         time.Duration // between pings to an idle client; 0 for none
 	QueryWorkers int           // queries that run at once; default one a CPU
 	Slice        time.Duration // how long a query runs before others do; default 10 ms
+	SlowQuery    time.Duration // log queries that run longer; 0 for none
+	HLL          bool          // count authors as well where a COUNT is eligible (NIP-45)
 
 	// RealIPHeader is the header in which a trusted proxy names the client's
 	// address. Whoever may connect past the proxy can claim any.
@@ -57,6 +60,15 @@ type Limits struct {
 	MaxPendingBytes int
 	IgnoreUnknown   bool // pass over unknown words in filters
 	NoCount         bool // refuse COUNT
+	// MaxCount is where a COUNT that must look at each event ends, with an
+	// approximate answer. 0 for no limit.
+	MaxCount uint64
+	// MaxWork is how much work a filter may take on average, as the planner
+	// prices it. 0 for no limit.
+	MaxWork time.Duration
+	// CutQueries ends a query that takes more by EOSE, as if a limit had been
+	// met, and not by CLOSED.
+	CutQueries bool
 
 	// Of events, only told here; ingest enforces them.
 	MaxEventTags  int
@@ -115,6 +127,14 @@ func setDefault[T int | time.Duration](field *T, value T) {
 		*field = value
 	}
 }
+
+// allows reports whether a request of some filters may go on after that work.
+func (l *Limits) allows(filters int, w planner.Work) bool {
+	return l.MaxWork == 0 || w.Cost() <= l.MaxWork*time.Duration(max(1, filters))
+}
+
+// tooDear is what becomes of a request that takes more work than it may.
+var tooDear = nostr.Refuse(nostr.PrefixRateLimited, "this takes more work than is allowed; ask for less, or in parts")
 
 // messages returns the limits that messages are read by.
 func (l *Limits) messages() nostr.MessageLimits {

@@ -78,13 +78,26 @@ func (j *scan) runQuery(tx *store.Txn, deadline time.Time) (outcome, error) {
 		return over, err
 	case failed != nil:
 		return over, failed
-	case !done:
+	case done:
+		j.finish(j.query.Hint())
+		return over, nil
+	case c.srv.opts.Limits.allows(len(j.sub.filters), j.query.Work()):
 		return c.pause(j.sub, j), nil
+	case c.srv.opts.Limits.CutQueries:
+		j.finish(nostr.HintMore)
+		return over, nil
 	}
-	c.sendEOSE(j.sub, c.srv.hint(j.query.Hint()))
+	c.srv.ranQuery(j)
+	c.refuse(j.sub, tooDear)
+	return over, nil
+}
+
+// finish ends the stored phase.
+func (j *scan) finish(h nostr.Hint) {
+	c := j.owner()
+	c.sendEOSE(j.sub, c.srv.hint(h))
 	c.srv.ranQuery(j)
 	j.stored, j.seen, j.query = true, j.query.Snapshot(), nil
-	return over, nil
 }
 
 // catchUp makes the subscription live, after it has sent what came since the
@@ -177,13 +190,26 @@ func (s *Server) hint(h nostr.Hint) nostr.Hint {
 	return h
 }
 
-// ranQuery counts and logs a query that is done.
+// ranQuery counts a query that has ended, and logs it where that is asked for
+// or it was slow.
 func (s *Server) ranQuery(j *scan) {
 	s.metrics.queries.Add(1)
 	s.metrics.slices.Add(int64(j.slices))
-	if s.opts.Trace.Scans {
-		s.log.Info("query", "client", j.owner().src.Info, "filters", shapes(j.sub.filters), "events", j.events,
-			"slices", j.slices, "ran", j.ran, "took", time.Since(j.began), "plan", j.query.String())
+	slow := s.opts.SlowQuery > 0 && j.ran >= s.opts.SlowQuery
+	switch {
+	case slow:
+		s.log.Warn("slow query", j.account()...)
+	case s.opts.Trace.Scans:
+		s.log.Info("query", j.account()...)
+	}
+}
+
+// account returns what a query did, for the log. It tells the shapes of its
+// filters, not what they ask for.
+func (j *scan) account() []any {
+	return []any{
+		"client", j.owner().src.Info, "filters", shapes(j.sub.filters), "events", j.events, "slices", j.slices,
+		"ran", j.ran, "took", time.Since(j.began), "work", j.query.Work().String(), "plan", j.query.String(),
 	}
 }
 

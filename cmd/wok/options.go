@@ -61,6 +61,8 @@ func relayOptions(cfg *config.Config, log *slog.Logger) relay.Options {
 		TCPKeepalive: r.EnableTCPKeepalive,
 		Ping:         seconds(r.AutoPingSeconds),
 		Slice:        time.Duration(r.QueryTimesliceBudgetMicroseconds) * time.Microsecond,
+		SlowQuery:    time.Duration(r.Logging.SlowQueryMillis) * time.Millisecond,
+		HLL:          true,
 		RealIPHeader: r.RealIPHeader,
 		Trace: relay.Trace{
 			Events:   r.Logging.DumpInEvents || r.Logging.DumpInAll,
@@ -84,6 +86,9 @@ func relayLimits(cfg *config.Config) relay.Limits {
 		MaxLimit:        r.MaxFilterLimit,
 		MaxPendingBytes: int(r.MaxPendingOutboundBytes),
 		NoCount:         r.MaxFilterLimitCount == 0,
+		MaxCount:        uint64(r.MaxFilterLimitCount),
+		MaxWork:         time.Duration(r.MaxQueryMillis) * time.Millisecond,
+		CutQueries:      r.CutQueries,
 		MaxEventTags:    e.MaxNumTags,
 		MaxEventBytes:   int(e.MaxEventSize),
 		OldestEvent:     seconds(e.RejectEventsOlderThanSeconds),

@@ -98,8 +98,19 @@ type Relay struct {
 	// means this. (events)
 	MaxFilterLimit int
 
-	// Events looked at for one COUNT. 0: COUNT is refused. (events)
+	// Where a COUNT that must look at each event ends, with an approximate
+	// answer. Most counts follow from the lengths of lists and have no bound.
+	// 0: COUNT is refused. (events)
 	MaxFilterLimitCount int
+
+	// Work that a filter of a REQ or COUNT may take, priced as on a database
+	// in memory. What takes more is CLOSED as rate-limited. 0: no bound.
+	// (milliseconds)
+	MaxQueryMillis int
+
+	// End a REQ that takes more work than it may by EOSE, as if it had met its
+	// limit, and not by CLOSED.
+	CutQueries bool
 
 	// Say with EOSE whether there are more stored matches than were sent
 	// (NIP-67). Off, as a client that reads EOSE strictly takes the third
@@ -191,6 +202,10 @@ type RelayLogging struct {
 	// Log what each stored query cost.
 	DBScanPerf bool
 
+	// Log queries that ran for longer, with their plan. 0: none.
+	// (milliseconds)
+	SlowQueryMillis int
+
 	// Log why an event was refused.
 	InvalidEvents bool
 }
@@ -240,6 +255,8 @@ func Default() (c Config) {
 	c.Relay.MaxTagsPerFilter = 0
 	c.Relay.MaxFilterLimit = 500
 	c.Relay.MaxFilterLimitCount = 1000000
+	c.Relay.MaxQueryMillis = 10000
+	c.Relay.CutQueries = false
 	c.Relay.EoseHints = false
 	c.Relay.MaxSubsPerConnection = 300
 	c.Relay.MaxPendingOutboundBytes = 33554432
@@ -262,6 +279,7 @@ func Default() (c Config) {
 	c.Relay.Logging.DumpInEvents = false
 	c.Relay.Logging.DumpInReqs = false
 	c.Relay.Logging.DBScanPerf = false
+	c.Relay.Logging.SlowQueryMillis = 1000
 	c.Relay.Logging.InvalidEvents = true
 	c.Relay.FilterValidation.Enabled = false
 	c.Relay.FilterValidation.MaxFiltersPerReq = 3
@@ -298,6 +316,8 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Relay.MaxTagsPerFilter,
 		&c.Relay.MaxFilterLimit,
 		&c.Relay.MaxFilterLimitCount,
+		&c.Relay.MaxQueryMillis,
+		&c.Relay.CutQueries,
 		&c.Relay.EoseHints,
 		&c.Relay.MaxSubsPerConnection,
 		&c.Relay.MaxPendingOutboundBytes,
@@ -327,6 +347,7 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Relay.Logging.DumpInEvents,
 		&c.Relay.Logging.DumpInReqs,
 		&c.Relay.Logging.DBScanPerf,
+		&c.Relay.Logging.SlowQueryMillis,
 		&c.Relay.Logging.InvalidEvents,
 		nil,
 		nil,
@@ -432,7 +453,15 @@ var keys = [...]Key{
 	},
 	{
 		Name: "relay.maxFilterLimitCount", Type: Int, Unit: "events",
-		Help: "Events looked at for one COUNT. 0: COUNT is refused.",
+		Help: "Where a COUNT that must look at each event ends, with an approximate answer. Most counts follow from the lengths of lists and have no bound. 0: COUNT is refused.",
+	},
+	{
+		Name: "relay.maxQueryMillis", Type: Int, Unit: "milliseconds",
+		Help: "Work that a filter of a REQ or COUNT may take, priced as on a database in memory. What takes more is CLOSED as rate-limited. 0: no bound.",
+	},
+	{
+		Name: "relay.cutQueries", Type: Bool,
+		Help: "End a REQ that takes more work than it may by EOSE, as if it had met its limit, and not by CLOSED.",
 	},
 	{
 		Name: "relay.eoseHints", Type: Bool,
@@ -563,6 +592,10 @@ var keys = [...]Key{
 	{
 		Name: "relay.logging.dbScanPerf", Type: Bool,
 		Help: "Log what each stored query cost.",
+	},
+	{
+		Name: "relay.logging.slowQueryMillis", Type: Int, Unit: "milliseconds",
+		Help: "Log queries that ran for longer, with their plan. 0: none.",
 	},
 	{
 		Name: "relay.logging.invalidEvents", Type: Bool,
