@@ -31,7 +31,8 @@ type scan struct {
 	seen   uint64 // then: events up to this levId are dealt with
 
 	began  time.Time
-	ran    time.Duration
+	start  time.Time     // of this slice
+	ran    time.Duration // in the slices before
 	slices int
 	events int
 }
@@ -39,8 +40,8 @@ type scan struct {
 func (j *scan) owner() *conn { return j.sub.conn }
 
 func (j *scan) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
-	start := time.Now()
-	defer func() { j.ran += time.Since(start) }()
+	j.start = time.Now()
+	defer func() { j.ran = j.running() }()
 	j.slices++
 	if !j.owner().isOpen(j.sub) {
 		return over, nil
@@ -52,6 +53,9 @@ func (j *scan) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
 	}
 	return j.catchUp(tx, deadline)
 }
+
+// running returns how long the query has run, in this slice and before.
+func (j *scan) running() time.Duration { return j.ran + time.Since(j.start) }
 
 // runQuery goes on with the query. When it is done, stored is set.
 func (j *scan) runQuery(tx *store.Txn, deadline time.Time) (outcome, error) {
@@ -195,7 +199,7 @@ func (s *Server) hint(h nostr.Hint) nostr.Hint {
 func (s *Server) ranQuery(j *scan) {
 	s.metrics.queries.Add(1)
 	s.metrics.slices.Add(int64(j.slices))
-	slow := s.opts.SlowQuery > 0 && j.ran >= s.opts.SlowQuery
+	slow := s.opts.SlowQuery > 0 && j.running() >= s.opts.SlowQuery
 	switch {
 	case slow:
 		s.log.Warn("slow query", j.account()...)
@@ -209,7 +213,7 @@ func (s *Server) ranQuery(j *scan) {
 func (j *scan) account() []any {
 	return []any{
 		"client", j.owner().src.Info, "filters", shapes(j.sub.filters), "events", j.events, "slices", j.slices,
-		"ran", j.ran, "took", time.Since(j.began), "work", j.query.Work().String(), "plan", j.query.String(),
+		"ran", j.running(), "took", time.Since(j.began), "work", j.query.Work().String(), "plan", j.query.String(),
 	}
 }
 
