@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"testing"
@@ -17,149 +18,163 @@ import (
 func BenchmarkCosts(b *testing.B) {
 	db := generated(b, planEvents)
 	err := db.View(context.Background(), func(tx *store.Txn) error {
-		w, err := explore(tx)
-		if err != nil {
-			return err
-		}
-		rng := rand.New(rand.NewPCG(1, 1))
-		levID := func() uint64 { return 1 + rng.Uint64N(w.events) }
-		var keys [][]byte
+		c := &costs{tx: tx, rng: rand.New(rand.NewPCG(1, 1))}
 		if err := tx.EachKey(index.ByPubkeyKind, func(key []byte, _ uint64) error {
-			keys = append(keys, append([]byte(nil), key...))
+			c.keys = append(c.keys, bytes.Clone(key))
 			return nil
 		}); err != nil {
 			return err
 		}
-		all := []byte{0}
-		b.Run("costSeek", func(b *testing.B) {
-			for b.Loop() {
-				l := tx.List(index.ByPubkeyKind, keys[rng.IntN(len(keys))])
-				if _, err := l.Seek(index.Newest); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run("costPage", func(b *testing.B) {
-			// The walk of a long list without looking at the postings.
-			l := tx.List(index.CreatedAt, all)
-			ok, err := l.Seek(index.Newest)
-			pages, from := 0, tx.Work().Pages
-			for b.Loop() {
-				if err != nil {
-					b.Fatal(err)
-				}
-				if !ok {
-					l = tx.List(index.CreatedAt, all)
-					ok, err = l.Seek(index.Newest)
-					continue
-				}
-				at := tx.Work().Pages
-				for ok && err == nil && tx.Work().Pages == at {
-					ok, err = l.Next()
-				}
-				pages++
-			}
-			b.ReportMetric(float64(tx.Work().Pages-from)/float64(pages), "pages/op")
-		})
-		b.Run("costPosting", func(b *testing.B) {
-			test := (&nostr.Filter{Kinds: []uint16{1, 6}, Until: nostr.NoUntil}).PostingTest()
-			l := tx.List(index.CreatedAt, all)
-			var s source = &l
-			ok, err := s.Seek(index.Newest)
-			hits := 0
-			for b.Loop() {
-				if err != nil {
-					b.Fatal(err)
-				}
-				if !ok {
-					l = tx.List(index.CreatedAt, all)
-					ok, err = s.Seek(index.Newest)
-				}
-				if test.Match(s.Posting()) {
-					hits++
-				}
-				ok, err = s.Next()
-			}
-		})
-		b.Run("costMerge", func(b *testing.B) {
-			// 1,024 lists: ten halvings.
-			open := func() (source, bool) {
-				sources := make([]source, 1024)
-				for i := range sources {
-					l := tx.List(index.ByPubkeyKind, keys[i*len(keys)/len(sources)])
-					sources[i] = &l
-				}
-				u := newUnion(sources)
-				ok, err := u.Seek(index.Newest)
-				if err != nil {
-					b.Fatal(err)
-				}
-				return u, ok
-			}
-			u, ok := open()
-			for b.Loop() {
-				if !ok {
-					b.StopTimer()
-					u, ok = open()
-					b.StartTimer()
-				}
-				var err error
-				if ok, err = u.Next(); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10, "ns/halving")
-		})
-		b.Run("costLeap", func(b *testing.B) {
-			l := tx.List(index.CreatedAt, all)
-			ok, err := l.Seek(index.Newest)
-			for b.Loop() {
-				if err != nil {
-					b.Fatal(err)
-				}
-				if !ok {
-					l = tx.List(index.CreatedAt, all)
-					ok, err = l.Seek(index.Newest)
-				}
-				p := l.Posting()
-				p.Hi -= 3000 << 24 // some ten postings on
-				ok, err = l.Seek(p)
-			}
-		})
-		b.Run("costRead", func(b *testing.B) {
-			f := filter(b, `{"#t":["x"],"#p":["`+w.authors[0]+`"]}`)
-			for b.Loop() {
-				v, ok, err := tx.Packed(levID())
-				if err != nil {
-					b.Fatal(err)
-				}
-				if ok {
-					f.Match(v)
-				}
-			}
-		})
-		b.Run("scan", func(b *testing.B) {
-			// What a posting costs with all that a scan does around it.
-			f := filter(b, `{"kinds":[65535]}`)
-			n := 0
-			for b.Loop() {
-				q, err := New(tx, []*nostr.Filter{f}, Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				p := q.Plans()[0]
-				p.Path, p.Rejected = newPath(f, Term{Name: "created_at", def: &index.All[index.CreatedAt], Lists: 1, authors: [][32]byte{{}}, kinds: []uint16{0}, tags: []packed.Tag{nil}}), nil
-				q.scans[0] = newScan(p, nostr.NoLimit)
-				if _, err := q.Run(tx, Budget{}, func(uint64, packed.View) bool { return true }); err != nil {
-					b.Fatal(err)
-				}
-				n += int(q.Work().Postings)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/posting")
-		})
+		b.Run("costSeek", c.seek)
+		b.Run("costPage", c.page)
+		b.Run("costPosting", c.posting)
+		b.Run("costMerge", c.merge)
+		b.Run("costLeap", c.leap)
+		b.Run("costRead", c.read)
+		b.Run("scan", c.scan)
 		return nil
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
+}
+
+// costs is what the costs are measured on.
+type costs struct {
+	tx   *store.Txn
+	rng  *rand.Rand
+	keys [][]byte // of the lists by author and kind
+}
+
+// An endless list is that of all events, begun again at its end.
+type endless struct {
+	b    *testing.B
+	tx   *store.Txn
+	list store.List
+}
+
+func (c *costs) endless(b *testing.B) *endless {
+	e := &endless{b: b, tx: c.tx}
+	e.check(false, nil)
+	return e
+}
+
+// check takes what a step has returned.
+func (e *endless) check(ok bool, err error) {
+	if err == nil && !ok {
+		e.list = e.tx.List(index.CreatedAt, []byte{0})
+		ok, err = e.list.Seek(index.Newest)
+	}
+	if err != nil || !ok {
+		e.b.Fatal("no posting: ", err)
+	}
+}
+
+func (c *costs) seek(b *testing.B) {
+	for b.Loop() {
+		l := c.tx.List(index.ByPubkeyKind, c.keys[c.rng.IntN(len(c.keys))])
+		if _, err := l.Seek(index.Newest); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// page walks without looking at the postings.
+func (c *costs) page(b *testing.B) {
+	e := c.endless(b)
+	for b.Loop() {
+		for at := c.tx.Work().Pages; c.tx.Work().Pages == at; {
+			e.check(e.list.Next())
+		}
+	}
+}
+
+func (c *costs) posting(b *testing.B) {
+	test := (&nostr.Filter{Kinds: []uint16{1, 6}, Until: nostr.NoUntil}).PostingTest()
+	e := c.endless(b)
+	var s source = &e.list
+	for b.Loop() {
+		test.Match(s.Posting())
+		e.check(s.Next())
+	}
+}
+
+// merge merges 1,024 lists, which is ten halvings.
+func (c *costs) merge(b *testing.B) {
+	var u source
+	for ok := false; b.Loop(); {
+		var err error
+		if !ok {
+			b.StopTimer()
+			u = c.union(1024)
+			ok, err = u.Seek(index.Newest)
+			b.StartTimer()
+		} else {
+			ok, err = u.Next()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10, "ns/halving")
+}
+
+func (c *costs) union(n int) source {
+	sources := make([]source, n)
+	for i := range sources {
+		l := c.tx.List(index.ByPubkeyKind, c.keys[i*len(c.keys)/n])
+		sources[i] = &l
+	}
+	return newUnion(sources)
+}
+
+// leap moves on by some ten postings.
+func (c *costs) leap(b *testing.B) {
+	e := c.endless(b)
+	for b.Loop() {
+		p := e.list.Posting()
+		p.Hi -= 3000 << 24
+		e.check(e.list.Seek(p))
+	}
+}
+
+func (c *costs) read(b *testing.B) {
+	f := filter(b, `{"#t":["x"],"#p":["0000000000000000000000000000000000000000000000000000000000000001"]}`)
+	last, err := c.tx.LastLevID()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		v, ok, err := c.tx.Packed(1 + c.rng.Uint64N(last))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if ok {
+			f.Match(v)
+		}
+	}
+}
+
+// scan measures what a posting costs with all that a scan does around it.
+func (c *costs) scan(b *testing.B) {
+	f := filter(b, `{"kinds":[65535]}`)
+	all := Term{
+		Name: "created_at", def: &index.All[index.CreatedAt], Lists: 1,
+		authors: [][32]byte{{}}, kinds: []uint16{0}, tags: []packed.Tag{nil},
+	}
+	n := 0
+	for b.Loop() {
+		q, err := New(c.tx, []*nostr.Filter{f}, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		p := q.Plans()[0]
+		p.Path, p.Rejected = newPath(f, all), nil
+		q.scans[0] = newScan(p, nostr.NoLimit)
+		if _, err := q.Run(c.tx, Budget{}, func(uint64, packed.View) bool { return true }); err != nil {
+			b.Fatal(err)
+		}
+		n += int(q.Work().Postings)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/posting")
 }
