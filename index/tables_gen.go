@@ -25,6 +25,8 @@ const (
 	TableReplace                              // address (pubkey, kind, d) -> posting of the latest version
 	TableDeletion                             // event id and pubkey of the deleter -> tombstone
 	TableReplaceDeletion                      // address -> time up to which its versions are deleted
+	TableVanish                               // pubkey -> time up to which all of it has vanished
+	TableVanishing                            // pubkey and which list -> where the removal of what has vanished goes on
 	TableExpiration                           // unix time -> levIds that expire then
 	TableCompressionDictionary                // dictionary id -> zstd dictionary
 	TableNegentropyFilter                     // tree id -> filter whose events the tree holds
@@ -44,6 +46,8 @@ var Tables = [...]TableDef{
 	{ID: TableReplace, Name: "replace", Help: "address (pubkey, kind, d) -> posting of the latest version"},
 	{ID: TableDeletion, Name: "deletion", Help: "event id and pubkey of the deleter -> tombstone"},
 	{ID: TableReplaceDeletion, Name: "replaceDeletion", Help: "address -> time up to which its versions are deleted"},
+	{ID: TableVanish, Name: "vanish", Help: "pubkey -> time up to which all of it has vanished"},
+	{ID: TableVanishing, Name: "vanishing", Help: "pubkey and which list -> where the removal of what has vanished goes on"},
 	{ID: TableExpiration, Name: "expiration", IntegerKey: true, DupSort: true, DupFixed: true, Help: "unix time -> levIds that expire then"},
 	{ID: TableCompressionDictionary, Name: "CompressionDictionary", IntegerKey: true, Help: "dictionary id -> zstd dictionary"},
 	{ID: TableNegentropyFilter, Name: "NegentropyFilter", IntegerKey: true, Help: "tree id -> filter whose events the tree holds"},

@@ -34,17 +34,26 @@ func newBatch(db *DB, lx *lmdbx.Txn, mem *scratch) (*Batch, error) {
 
 // Put stores ev unless the rules of [Status] say otherwise, and carries out what
 // ev does to others: a newer version removes the older one, a deletion (kind 5)
-// what it names. The event must be valid and verified.
+// what it names, a request to vanish (kind 62) all there is of its author until
+// then. The event must be valid and verified, and such a request one that is
+// meant for this relay.
 func (b *Batch) Put(ev *nostr.Event) (Status, error) {
 	v := ev.Packed
 	if index.ClassOf(v.Kind()) == index.Ephemeral {
 		return NotKept, nil
 	}
-	if _, dup, err := b.ByID(v.ID()); err != nil || dup {
-		return Duplicate, err
-	}
+	// An expired event, or one that has vanished, is refused by that name whether
+	// it is still on disk or not: so these tests come before that of a duplicate.
 	if v.Expired(b.now) {
 		return Expired, nil
+	}
+	if gone, err := b.Vanished(v); err != nil {
+		return Vanished, err
+	} else if gone {
+		return b.putVanished(ev)
+	}
+	if _, dup, err := b.ByID(v.ID()); err != nil || dup {
+		return Duplicate, err
 	}
 	if st, err := b.admit(v); err != nil || st != Stored {
 		return st, err
@@ -52,8 +61,11 @@ func (b *Batch) Put(ev *nostr.Event) (Status, error) {
 	if err := b.insert(ev); err != nil {
 		return Stored, err
 	}
-	if v.Kind() == kindDeletion {
+	switch v.Kind() {
+	case kindDeletion:
 		return Stored, b.applyDeletion(ev)
+	case kindVanish:
+		return Stored, b.applyVanish(v)
 	}
 	return Stored, nil
 }

@@ -67,7 +67,7 @@ func (c *checker) run() error {
 	if c.total, err = c.tx.Events(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{c.meta, c.events, c.tombstones, c.marks, c.extras} {
+	for _, step := range []func() error{c.meta, c.events, c.tombstones, c.marks, c.vanishMarks, c.removals, c.extras} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (c *checker) event(key, val []byte) error {
 		c.problem(BadValue, index.TableEvent, key, "%v", err)
 		return nil
 	}
-	for _, check := range []func([]byte, uint64, packed.View) error{c.payload, c.singles, c.postings, c.deleted} {
+	for _, check := range []func([]byte, uint64, packed.View) error{c.payload, c.singles, c.postings, c.deleted, c.vanished} {
 		if err := check(key, levID, v); err != nil {
 			return err
 		}

@@ -108,6 +108,7 @@ func (c *checker) extras() error {
 func (c *checker) explainable(table index.TableID) bool {
 	switch table {
 	case index.TableMeta, index.TableDeletion, index.TableReplaceDeletion,
+		index.TableVanish, index.TableVanishing,
 		index.TableCompressionDictionary, index.TableNegentropyFilter:
 		return false
 	}

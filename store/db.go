@@ -129,7 +129,12 @@ func accept(p *lmdbx.Peek, readOnly bool) error {
 		return fmt.Errorf("its format is %d and this wok reads only %d", v, FormatVersion)
 	}
 	if !readOnly {
-		return nil // what is missing will be built
+		return nil // what is missing will be made
+	}
+	for _, t := range index.Tables {
+		if !slices.Contains(p.Tables, t.Name) {
+			return fmt.Errorf("it has no table %s yet, which a command that writes makes: start wok relay, or wok import with no input", t.Name)
+		}
 	}
 	list, _, err := p.Get(meta, metaIndexes)
 	if lacks := lacking(list); err == nil && len(lacks) > 0 {
@@ -191,6 +196,11 @@ func (db *DB) Update(fn func(*Batch) error) error {
 			return fmt.Errorf("%w: %d MiB free of the %d MiB to be kept", ErrNoSpace, free>>20, db.minFree>>20)
 		}
 	}
+	return db.update(fn)
+}
+
+// update is Update whatever space there is left.
+func (db *DB) update(fn func(*Batch) error) error {
 	mem := <-db.spare
 	defer func() { db.spare <- mem }()
 	err := db.env.Update(func(lx *lmdbx.Txn) error {

@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	kindDeletion = 5    // NIP-09
-	kindGiftWrap = 1059 // NIP-59
+	kindDeletion          = 5     // NIP-09
+	kindVanish            = 62    // NIP-62
+	kindGiftWrap          = 1059  // NIP-59
+	kindEphemeralGiftWrap = 21059 // NIP-59
 )
 
 // A mark says that all versions of an address up to a point are deleted: those
@@ -100,7 +102,7 @@ func (b *Batch) admit(v packed.View) (Status, error) {
 	}
 	if found {
 		var old packed.View
-		if old, found, err = b.sound(cur); err != nil {
+		if old, found, err = b.sound(cur.LevID()); err != nil {
 			return Stored, err
 		}
 		if found && !supersedes(v, old) {
@@ -126,8 +128,8 @@ func (b *Batch) admit(v packed.View) (Status, error) {
 // sound returns the event that a row of another table points to, unless it is
 // missing or cannot be read. The rules go on without such an event: it must not
 // keep all later ones of its address from being stored, and Check reports it.
-func (tx *Txn) sound(p index.Posting) (packed.View, bool, error) {
-	v, ok, err := tx.readable(p.LevID())
+func (tx *Txn) sound(levID uint64) (packed.View, bool, error) {
+	v, ok, err := tx.readable(levID)
 	if errors.Is(err, ErrCorrupt) {
 		return nil, false, nil
 	}
@@ -166,10 +168,13 @@ func (tx *Txn) Must(p index.Posting) (packed.View, error) {
 	return v, err
 }
 
+// lasts reports whether events of a kind cannot be deleted by their authors:
+// deletions (09-R7) and requests to vanish (62-R7).
+func lasts(kind uint16) bool { return kind == kindDeletion || kind == kindVanish }
+
 // hasTombstone reports whether somebody who may delete v has done so by id.
-// Nothing deletes a deletion (NIP-09).
 func (tx *Txn) hasTombstone(v packed.View) (bool, error) {
-	if v.Kind() == kindDeletion {
+	if lasts(v.Kind()) {
 		return false, nil
 	}
 	dead, err := tx.tombstone(v.ID(), v.Pubkey())
@@ -199,7 +204,7 @@ func (tx *Txn) tombstone(id, deleter []byte) (bool, error) {
 // mayDelete reports whether the holder of pubkey may delete v: its author, and
 // for a gift wrap, whose author is nobody, the one it is addressed to (59-R3).
 func mayDelete(pubkey []byte, v packed.View) bool {
-	if v.Kind() == kindDeletion {
+	if lasts(v.Kind()) {
 		return false
 	}
 	if bytes.Equal(pubkey, v.Pubkey()) {
@@ -252,7 +257,7 @@ func (b *Batch) deleteID(by packed.View, hexID string) error {
 	}
 	var v packed.View
 	if found {
-		if v, found, err = b.sound(p); err != nil {
+		if v, found, err = b.sound(p.LevID()); err != nil {
 			return err
 		}
 	}
@@ -289,7 +294,7 @@ func (b *Batch) deleteAddress(by packed.View, spelled string) error {
 	if err != nil || !found {
 		return err
 	}
-	v, found, err := b.sound(cur)
+	v, found, err := b.sound(cur.LevID())
 	if err != nil || !found || !m.covers(v) {
 		return err
 	}

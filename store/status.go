@@ -11,11 +11,12 @@ const (
 	Duplicate         // the event is there already
 	Superseded        // a newer version of its address is there (NIP-01)
 	Deleted           // its author has deleted it, or its address since (NIP-09)
+	Vanished          // its author, or who it is for, has asked to vanish since (NIP-62)
 	Expired           // its expiration has passed (NIP-40)
 	NotKept           // its kind is ephemeral (NIP-01)
 )
 
-var statusNames = [...]string{"stored", "duplicate", "superseded", "deleted", "expired", "not kept"}
+var statusNames = [...]string{"stored", "duplicate", "superseded", "deleted", "vanished", "expired", "not kept"}
 
 func (s Status) String() string {
 	if int(s) < len(statusNames) {

@@ -20,6 +20,8 @@ type Txn struct {
 	lx  *lmdbx.Txn
 	now uint64
 	key [8]byte // scratch for integer keys
+
+	pending answer // see removing
 }
 
 // Now returns the time of the transaction in unix seconds.

@@ -60,6 +60,11 @@ type Events struct {
 	// 255 bytes is indexed by its hash. 1024 would refuse some events that
 	// exist. (bytes)
 	MaxTagValSize int64
+
+	// Leading zero bits that the id of an event must have (NIP-13), and that
+	// its nonce tag must name as its aim. Events that a file brings in, and
+	// requests to vanish, need none. 0: no proof of work is asked for. (bits)
+	MinPoWDifficulty int
 }
 
 // Relay is the group relay: The websocket side.
@@ -140,10 +145,28 @@ type Relay struct {
 	// connections. (seconds)
 	ShutdownDeadlineSeconds int
 
+	Auth             RelayAuth
 	Info             RelayInfo
 	Compression      RelayCompression
 	Logging          RelayLogging
 	FilterValidation RelayFilterValidation
+}
+
+// RelayAuth is the group relay.auth: Clients that prove who they are
+// (NIP-42).
+type RelayAuth struct {
+	// The relay's URL as clients know it, such as wss://relay.example.com;
+	// where it has several, all of them, by spaces or commas. A request to
+	// vanish (NIP-62) must name one of them, or all relays.
+	ServiceURL string
+
+	// Events are taken from clients that have authenticated only, with
+	// whichever key. A request to vanish is taken from everyone.
+	RequiredToWrite bool
+
+	// The same for gift wraps (kinds 1059 and 21059) alone. Their authors are
+	// keys made for the occasion, so any key that has authenticated will do.
+	RequiredForGiftWraps bool
 }
 
 // RelayInfo is the group relay.info: What the relay says about itself
@@ -245,6 +268,7 @@ func Default() (c Config) {
 	c.Events.RejectEphemeralEventsOlderThanSeconds = 60
 	c.Events.MaxNumTags = 10000
 	c.Events.MaxTagValSize = 0
+	c.Events.MinPoWDifficulty = 0
 	c.Relay.Bind = "127.0.0.1"
 	c.Relay.Port = 7777
 	c.Relay.NoFiles = 524288
@@ -264,6 +288,9 @@ func Default() (c Config) {
 	c.Relay.AutoPingSeconds = 55
 	c.Relay.EnableTCPKeepalive = false
 	c.Relay.ShutdownDeadlineSeconds = 10
+	c.Relay.Auth.ServiceURL = ""
+	c.Relay.Auth.RequiredToWrite = false
+	c.Relay.Auth.RequiredForGiftWraps = false
 	c.Relay.Info.Name = "wok"
 	c.Relay.Info.Description = "A nostr relay."
 	c.Relay.Info.Pubkey = ""
@@ -306,6 +333,7 @@ func (c *Config) fields() [len(keys)]any {
 		nil,
 		&c.Events.MaxNumTags,
 		&c.Events.MaxTagValSize,
+		&c.Events.MinPoWDifficulty,
 		&c.Relay.Bind,
 		&c.Relay.Port,
 		&c.Relay.NoFiles,
@@ -326,9 +354,11 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Relay.EnableTCPKeepalive,
 		&c.Relay.ShutdownDeadlineSeconds,
 		nil,
+		&c.Relay.Auth.ServiceURL,
 		nil,
 		nil,
-		nil,
+		&c.Relay.Auth.RequiredToWrite,
+		&c.Relay.Auth.RequiredForGiftWraps,
 		&c.Relay.Info.Name,
 		&c.Relay.Info.Description,
 		&c.Relay.Info.Pubkey,
@@ -416,6 +446,10 @@ var keys = [...]Key{
 		Help: "Longest value of a single-letter tag, the only tags that are indexed. 0: no bound but the event's size, which is enough, since a value of over 255 bytes is indexed by its hash. 1024 would refuse some events that exist.",
 	},
 	{
+		Name: "events.minPowDifficulty", Type: Int, Unit: "bits", Max: 256,
+		Help: "Leading zero bits that the id of an event must have (NIP-13), and that its nonce tag must name as its aim. Events that a file brings in, and requests to vanish, need none. 0: no proof of work is asked for.",
+	},
+	{
 		Name: "relay.bind", Type: String, Restart: true,
 		Help: "Address to listen on. 0.0.0.0: all of IPv4; `::`: all.",
 	},
@@ -499,9 +533,7 @@ var keys = [...]Key{
 	},
 	{
 		Name: "relay.auth.serviceUrl", Type: String,
-		Help:     "The relay's URL as clients know it.",
-		Ignored:  "this version does not speak AUTH",
-		harmless: "",
+		Help: "The relay's URL as clients know it, such as wss://relay.example.com; where it has several, all of them, by spaces or commas. A request to vanish (NIP-62) must name one of them, or all relays.",
 	},
 	{
 		Name: "relay.auth.restrictedReadKinds", Type: Kinds,
@@ -514,6 +546,14 @@ var keys = [...]Key{
 		Help:     "Restricted kinds are for their author and those they name alone.",
 		Ignored:  "this version does not speak AUTH and serves every kind to everyone",
 		harmless: true,
+	},
+	{
+		Name: "relay.auth.requiredToWrite", Type: Bool,
+		Help: "Events are taken from clients that have authenticated only, with whichever key. A request to vanish is taken from everyone.",
+	},
+	{
+		Name: "relay.auth.requiredForGiftWraps", Type: Bool,
+		Help: "The same for gift wraps (kinds 1059 and 21059) alone. Their authors are keys made for the occasion, so any key that has authenticated will do.",
 	},
 	{
 		Name: "relay.info.name", Type: String,
