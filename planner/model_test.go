@@ -359,3 +359,29 @@ func isSubsequence(sub, whole []string) bool {
 	}
 	return true
 }
+
+// What is done with the events that a query finds is none of its work.
+func TestWorkIsTheQuerys(t *testing.T) {
+	m := newModel(t, 9)
+	m.put(t, rand.New(rand.NewPCG(9, 1)), 100)
+	work := func(look bool) Work {
+		var q *Query
+		m.view(t, func(tx *store.Txn) (err error) {
+			if q, err = New(tx, []*nostr.Filter{filter(t, `{"kinds":[1]}`)}, Options{}); err != nil {
+				return err
+			}
+			_, err = q.Run(tx, Budget{}, func(levID uint64, _ packed.View) bool {
+				if look {
+					_, _, err := tx.JSON(levID)
+					return err == nil
+				}
+				return true
+			})
+			return err
+		})
+		return q.Work()
+	}
+	if with, without := work(true), work(false); with != without || with.Reads == 0 {
+		t.Errorf("%s, but %s where the JSON is read as well", without, with)
+	}
+}

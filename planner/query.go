@@ -80,7 +80,10 @@ func (q *Query) Run(tx *store.Txn, b Budget, emit func(levID uint64, v packed.Vi
 			q.hint, err = q.lookAhead(r)
 			return err == nil, err
 		}
-		if !emit(h.posting.LevID(), h.view) {
+		before := *tx.Work()
+		more := emit(h.posting.LevID(), h.view)
+		r.forget(before)
+		if !more {
 			return false, nil
 		}
 	}

@@ -86,6 +86,13 @@ func (r *run) done() Work {
 	return w
 }
 
+// forget takes out what tx has done since then: others did it.
+func (r *run) forget(since store.Work) {
+	now := r.tx.Work()
+	r.start.Pages += now.Pages - since.Pages
+	r.start.Seeks += now.Seeks - since.Seeks
+}
+
 // spend takes one posting from the budget.
 func (r *run) spend() error {
 	n := r.work.Postings
