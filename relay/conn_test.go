@@ -221,7 +221,7 @@ func TestStorageError(t *testing.T) {
 	r.sched.add(conn, fresh, failing{&scan{sub: s}})
 	c.expect(`["CLOSED","s","error: internal error"]`)
 	c.quiet()
-	if len(conn.subs) != 0 {
+	if n := r.Metrics().Subscriptions; n != 0 {
 		t.Error("the subscription is still there")
 	}
 }

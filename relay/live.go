@@ -60,22 +60,30 @@ func (l *live) start(ctx context.Context) (<-chan struct{}, error) {
 	return watch, err
 }
 
-// secondLook is how long after a signal of the watch the store is looked at once
-// more. LMDB shows that there is a commit before the commit can be read, by as
-// long as the disk takes to sync: a look in between finds nothing.
-const secondLook = 100 * time.Millisecond
+// After a signal of the watch the store is looked at again, at growing intervals
+// from firstLook to lastLook. LMDB shows that there is a commit before the commit
+// can be read, by as long as the disk takes to sync: a look in between finds
+// nothing, and no other signal follows.
+const (
+	firstLook = 100 * time.Millisecond
+	lastLook  = 3 * time.Second
+)
 
 // follow sends what is new, whenever there may be something, until ctx ends.
 func (l *live) follow(ctx context.Context, watch <-chan struct{}) {
+	var wait time.Duration
 	var again <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-watch:
-			again = time.After(secondLook)
+			wait = firstLook
+			again = time.After(wait)
 		case <-again:
-			again = nil
+			if wait *= 2; wait <= lastLook {
+				again = time.After(wait)
+			}
 		case <-l.stored:
 		}
 		l.sendNew(ctx)
