@@ -81,6 +81,15 @@ func (p *Path) open(tx *store.Txn, leave func() error) source {
 	return j
 }
 
+// leaps returns how many leaps it takes at least until the path stands on a
+// posting.
+func (p *Path) leaps() int {
+	if len(p.Terms) == 1 {
+		return 0
+	}
+	return len(p.Terms)
+}
+
 // lists returns how many lists must be found before the path yields anything.
 func (p *Path) lists() int {
 	n := 0

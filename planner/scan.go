@@ -193,7 +193,7 @@ func (s *scan) posting(r *run) (index.Posting, bool, error) {
 	switch {
 	case s.src == nil:
 		r.floor += uint64(s.path.lists())
-		r.least = r.work.Postings + uint64(len(s.path.Terms)) + 1
+		r.least = r.work.Postings + uint64(s.path.leaps()) + 1
 		s.src = s.path.open(r.tx, func() error { return s.leave(r) })
 		ok, err = s.src.Seek(s.next)
 	case s.state == srcFresh:
