@@ -58,12 +58,12 @@ func (c *checkCmd) run(ctx context.Context, _ []string, io stdio) error {
 		if m != nil {
 			m.clear()
 		}
+		if err == nil && !report.OK() {
+			err = errUnclean // also where nobody reads the list
+		}
 		if err == nil || !report.OK() {
 			_, e := fmt.Fprint(io.out, &report)
 			err = cmp.Or(err, e)
-		}
-		if err == nil && !report.OK() {
-			err = errUnclean
 		}
 		return err
 	})

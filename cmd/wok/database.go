@@ -45,7 +45,11 @@ func (g *globals) read(stderr io.Writer, fn func(*store.DB) error) (err error) {
 	return fn(db)
 }
 
-// view runs fn on a snapshot of the database.
-func (g *globals) view(ctx context.Context, stderr io.Writer, fn func(*store.Txn) error) error {
-	return g.read(stderr, func(db *store.DB) error { return db.View(ctx, fn) })
+// events returns how many events are stored.
+func events(ctx context.Context, db *store.DB) (n uint64, err error) {
+	err = db.View(ctx, func(tx *store.Txn) (err error) {
+		n, err = tx.Events()
+		return err
+	})
+	return n, err
 }

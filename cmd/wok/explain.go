@@ -18,7 +18,7 @@ import (
 const explainUsage = `Print how FILTER, one filter object or an array of them, would be answered: the
 lists that would be read with their exact lengths, what would be tested on what
 they yield, what that is expected to cost, and the other ways there are. Nothing
-is read but the lengths.
+is read but lengths, and what is looked up by id or address.
 
 With --analyze the filters are run, each by itself, and what was really done is
 printed as well. Where a way turned out dearer than expected, the way it was

@@ -95,7 +95,7 @@ func (s *stream) windows(ctx context.Context, all span, size int) ([]span, error
 	var windows []span
 	key := index.All[index.CreatedAt].AppendKey(nil, nil, 0, nil)
 	rest := all
-	err := s.slices(ctx, func(tx *store.Txn, _ planner.Budget) (bool, error) {
+	err := s.run(ctx, func(tx *store.Txn, _ planner.Budget) (bool, error) {
 		list := tx.List(index.CreatedAt, key)
 		since, more, err := windowStart(&list, rest, size)
 		if err != nil {
@@ -126,10 +126,10 @@ func windowStart(list *store.List, in span, size int) (since uint64, more bool, 
 // window writes the events of a span, oldest first.
 func (s *stream) window(ctx context.Context, w span) error {
 	var found []uint64 // levIds, newest first
-	return s.slices(ctx, func(tx *store.Txn, _ planner.Budget) (bool, error) {
+	return s.run(ctx, func(tx *store.Txn, _ planner.Budget) (bool, error) {
 		if found == nil {
 			var err error
-			if found, err = levIDs(tx, w); err != nil {
+			if found, err = s.levIDs(tx, w); err != nil {
 				return false, err
 			}
 		}
@@ -149,7 +149,7 @@ func (s *stream) window(ctx context.Context, w span) error {
 }
 
 // levIDs returns the events of a span, newest first.
-func levIDs(tx *store.Txn, w span) (found []uint64, err error) {
+func (s *stream) levIDs(tx *store.Txn, w span) (found []uint64, err error) {
 	q, err := planner.New(tx, []*nostr.Filter{w.filter()}, planner.Options{})
 	if err != nil {
 		return nil, err
@@ -158,5 +158,6 @@ func levIDs(tx *store.Txn, w span) (found []uint64, err error) {
 		found = append(found, levID)
 		return true
 	})
+	s.lost += q.Lost()
 	return found, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,25 @@ const queueBytes = 64 << 20
 
 // importAll brings all inputs in and prints the summary, whatever happens.
 func (c *importCmd) importAll(ctx context.Context, db *store.DB, rules ingest.Rules, inputs inputs, io stdio) error {
+	sum := tally{began: time.Now(), several: len(inputs) > 1}
+	before, err := events(ctx, db)
+	if err != nil {
+		return err
+	}
+	err = c.feed(ctx, db, rules, inputs, &sum, io)
+	after, e := events(context.WithoutCancel(ctx), db)
+	err = cmp.Or(err, e)
+	sum.missing(before, after)
+	if failed := sum.Outcomes[ingest.Failed]; err == nil && failed > 0 {
+		err = fmt.Errorf("%d events could not be written", failed)
+	}
+	_, e = fmt.Fprint(io.out, &sum)
+	return cmp.Or(err, e) // a reader of the summary that has left hides no failure
+}
+
+// feed runs all inputs through a pipeline into db. What was accepted is
+// committed also after a signal.
+func (c *importCmd) feed(ctx context.Context, db *store.DB, rules ingest.Rules, inputs inputs, sum *tally, io stdio) error {
 	p := ingest.New(db, ingest.Options{
 		Rules:          rules,
 		SkipVerify:     c.noVerify,
@@ -94,24 +114,15 @@ func (c *importCmd) importAll(ctx context.Context, db *store.DB, rules ingest.Ru
 		MaxBatchEvents: c.writeBatch,
 		MaxBatchBytes:  queueBytes / 2,
 	})
-	sum := tally{began: time.Now(), several: len(inputs) > 1}
 	meter := newMeter(io.err, "events", inputs.size(), true)
+	defer meter.clear()
 	var err error
 	for _, in := range inputs {
-		if err = c.importOne(ctx, p, in, &sum, meter, io); err != nil {
+		if err = c.importOne(ctx, p, in, sum, meter, io); err != nil {
 			break
 		}
 	}
-	// What was accepted is committed also after a signal.
-	err = errors.Join(err, p.Close(context.WithoutCancel(ctx)))
-	meter.clear()
-	if _, e := fmt.Fprint(io.out, &sum); err == nil {
-		err = e
-	}
-	if failed := sum.Outcomes[ingest.Failed]; err == nil && failed > 0 {
-		err = fmt.Errorf("%d events could not be written", failed)
-	}
-	return err
+	return errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 }
 
 // importOne brings one input in and adds it to the summary.

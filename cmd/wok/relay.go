@@ -96,18 +96,14 @@ func (c *relayCmd) run(ctx context.Context, _ []string, io stdio) (err error) {
 
 // announce logs what is about to be served.
 func announce(ctx context.Context, log *slog.Logger, db *store.DB, ln net.Listener) error {
-	var events uint64
-	err := db.View(ctx, func(tx *store.Txn) (err error) {
-		events, err = tx.Events()
-		return err
-	})
+	n, err := events(ctx, db)
 	if err != nil {
 		return err
 	}
 	if slow := slowly(); slow != "" {
 		log.Warn("signatures are checked in pure Go" + slow)
 	}
-	log.Info("listening", "url", "ws://"+ln.Addr().String(), "database", db.Dir(), "events", events,
+	log.Info("listening", "url", "ws://"+ln.Addr().String(), "database", db.Dir(), "events", n,
 		"signatures", nostr.SignatureBackend(), "version", buildVersion())
 	return nil
 }

@@ -84,7 +84,7 @@ func dumpEvent(dst []byte, _ *store.Txn, levID uint64, v packed.View) ([]byte, e
 // count prints how many events match any of the filters.
 func (s *stream) count(ctx context.Context, filters []*nostr.Filter) error {
 	var c *planner.Counter
-	err := s.slices(ctx, func(tx *store.Txn, b planner.Budget) (bool, error) {
+	err := s.run(ctx, func(tx *store.Txn, b planner.Budget) (bool, error) {
 		if c == nil {
 			var err error
 			if c, err = planner.NewCount(tx, filters, planner.Options{}); err != nil {
@@ -96,6 +96,7 @@ func (s *stream) count(ctx context.Context, filters []*nostr.Filter) error {
 	if err != nil {
 		return err
 	}
+	s.lost, s.work = c.Lost(), c.Work()
 	_, err = fmt.Fprintln(s.io.out, c.Count().N)
-	return err
+	return s.finish(err)
 }

@@ -29,20 +29,16 @@ type stream struct {
 	// line appends the text of an event.
 	line func(dst []byte, tx *store.Txn, levID uint64, v packed.View) ([]byte, error)
 
-	buf  []byte // lines of this slice
-	lost int    // events that could not be read
-	work struct {
-		store.Work
-		slices int
-		began  time.Time
-	}
+	buf    []byte // lines of this slice
+	lost   int    // events that could not be read
+	began  time.Time
+	slices int
+	work   planner.Work // of the query
 }
 
 // newStream returns a stream of JSON lines.
 func newStream(db *store.DB, io stdio, pause int) *stream {
-	s := &stream{db: db, io: io, pause: pause, line: jsonLine}
-	s.work.began = time.Now()
-	return s
+	return &stream{db: db, io: io, pause: pause, line: jsonLine, began: time.Now()}
 }
 
 func jsonLine(dst []byte, tx *store.Txn, levID uint64, _ packed.View) ([]byte, error) {
@@ -59,7 +55,7 @@ func jsonLine(dst []byte, tx *store.Txn, levID uint64, _ packed.View) ([]byte, e
 // query writes the stored events that match the filters, newest first.
 func (s *stream) query(ctx context.Context, filters []*nostr.Filter) error {
 	var q *planner.Query
-	err := s.slices(ctx, func(tx *store.Txn, b planner.Budget) (bool, error) {
+	err := s.run(ctx, func(tx *store.Txn, b planner.Budget) (bool, error) {
 		if q == nil {
 			var err error
 			if q, err = planner.New(tx, filters, planner.Options{}); err != nil {
@@ -71,18 +67,22 @@ func (s *stream) query(ctx context.Context, filters []*nostr.Filter) error {
 			return len(s.buf) < sliceBytes
 		})
 	})
+	if q != nil {
+		s.lost += q.Lost()
+		s.work = q.Work()
+	}
 	return s.finish(err)
 }
 
-// slices runs fn in one transaction after another, until it is done, and writes
+// run runs fn in one transaction after another, until it is done, and writes
 // what each has added.
-func (s *stream) slices(ctx context.Context, fn func(*store.Txn, planner.Budget) (bool, error)) error {
+func (s *stream) run(ctx context.Context, fn func(*store.Txn, planner.Budget) (bool, error)) error {
 	for done := false; !done; {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		err := s.db.View(ctx, func(tx *store.Txn) (err error) {
-			defer s.account(tx)
+			s.slices++
 			done, err = fn(tx, s.budget())
 			return err
 		})
@@ -99,13 +99,6 @@ func (s *stream) budget() planner.Budget {
 		return planner.Budget{Postings: s.pause}
 	}
 	return planner.Budget{Deadline: time.Now().Add(sliceTime)}
-}
-
-// account adds up the work of a slice.
-func (s *stream) account(tx *store.Txn) {
-	s.work.slices++
-	s.work.Seeks += tx.Work().Seeks
-	s.work.Pages += tx.Work().Pages
 }
 
 // add takes an event into the slice. One that cannot be read costs no other.
@@ -129,14 +122,16 @@ func (s *stream) flush() error {
 // finish returns the error of a stream that has ended with err.
 func (s *stream) finish(err error) error {
 	if err == nil && s.lost > 0 {
-		return fmt.Errorf("%d events could not be read; see wok check", s.lost)
+		events := "events"
+		if s.lost == 1 {
+			events = "event"
+		}
+		return fmt.Errorf("%d %s could not be read; see wok check", s.lost, events)
 	}
 	return err
 }
 
-// printWork tells on stderr what the stream has cost.
+// printWork tells on stderr what finding the events has cost.
 func (s *stream) printWork() {
-	w := &s.work
-	fmt.Fprintf(s.io.err, "slices %d, seeks %d, pages of postings %d, time %v\n",
-		w.slices, w.Seeks, w.Pages, time.Since(w.began).Round(time.Microsecond))
+	fmt.Fprintf(s.io.err, "slices %d, time %v, work %s\n", s.slices, time.Since(s.began).Round(time.Microsecond), s.work)
 }

@@ -15,7 +15,8 @@ import (
 type tally struct {
 	ingest.Summary // all but Reasons
 	reasons        []reasonTally
-	several        bool // lines need the name of their file
+	removed        uint64 // see missing
+	several        bool   // lines need the name of their file
 	began          time.Time
 }
 
@@ -37,6 +38,15 @@ func (t *tally) add(file string, s ingest.Summary) {
 	}
 	for _, r := range s.Reasons {
 		t.reason(r.Text).add(file, r, t.several)
+	}
+}
+
+// missing notes how many events there were before the import and after it. What
+// is missing was replaced or deleted by events that were added later. With a
+// relay at work beside it the number is nearly right.
+func (t *tally) missing(before, after uint64) {
+	if want := before + t.Outcomes[ingest.Stored]; want > after {
+		t.removed = want - after
 	}
 }
 
@@ -75,6 +85,7 @@ func (t *tally) String() string {
 		note string
 	}{
 		{"added", t.Outcomes[ingest.Stored], ""},
+		{"removed", t.removed, "replaced or deleted by later ones"},
 		{"duplicate", t.Outcomes[ingest.Duplicate], "stored already"},
 		{"replaced", t.Outcomes[ingest.Superseded], "a newer version is stored"},
 		{"deleted", t.Outcomes[ingest.Deleted], "by their authors"},
