@@ -34,8 +34,9 @@ type DBParams struct {
 	MinFreeBytes int64
 }
 
-// Events is the group events: Which events are taken, through whatever door
-// they come.
+// Events is the group events: Which events are taken. The bounds on size
+// hold for whatever door they come through; those on dates are for clients,
+// and `wok import` takes any date.
 type Events struct {
 	// Largest event, as normalised JSON. A follow list (kind 3) takes about 72
 	// bytes a follow, and lists of 7000 are real. (bytes)

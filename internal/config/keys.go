@@ -27,7 +27,7 @@ type Key struct {
 	Type     Type
 	Unit     string // of a number
 	Min, Max int64  // of a number; a Max of 0 is none
-	Restart  bool   // a change takes effect after a restart only
+	Restart  bool   // cannot change in a running relay
 	Help     string
 	Ignored  string // why the key has no effect; empty for all others
 	harmless any    // the value of an ignored key that asks for nothing else

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ func (k Key) Value() string {
 	case nil:
 		return ""
 	case string:
-		return `"` + v + `"`
+		return strconv.Quote(v)
 	default:
 		return fmt.Sprint(v)
 	}
@@ -52,16 +53,13 @@ func (k Key) Range() string {
 	return ""
 }
 
-// Note returns what stands below a key in the configuration file.
+// Note returns what stands below a key in the configuration file, "" where
+// there is nothing to say.
 func (k Key) Note() string {
-	var notes []string
 	if r := k.Range(); r != "" {
-		notes = append(notes, strings.TrimSpace(r+" "+k.Unit))
+		return strings.TrimSpace(r + " " + k.Unit)
 	}
-	if k.Restart {
-		notes = append(notes, "needs a restart")
-	}
-	return strings.Join(notes, "; ")
+	return ""
 }
 
 // cell escapes text for a cell of a Markdown table.

@@ -79,6 +79,9 @@ func (s *Spec) fill() {
 	for i := range s.Indexes {
 		s.Indexes[i].Help = oneLine(s.Indexes[i].Help)
 	}
+	for i := range s.Groups {
+		s.Groups[i].Help = oneLine(s.Groups[i].Help)
+	}
 	for i := range s.Config {
 		k := &s.Config[i]
 		if k.Go == "" {
