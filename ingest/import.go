@@ -85,7 +85,7 @@ type line struct {
 }
 
 func newImporter(p *Pipeline, opts ImportOptions, stop context.CancelCauseFunc) *importer {
-	if opts.Source == (Source{}) {
+	if opts.Source.Kind == 0 && opts.Source.Info == "" {
 		opts.Source.Kind = SourceImport
 	}
 	const escaped = len(`\u0000`) // the longest spelling of a byte

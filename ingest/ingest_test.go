@@ -52,8 +52,13 @@ func await(t testing.TB, p *Pipeline, raw []byte) Result {
 
 func awaitFrom(t testing.TB, p *Pipeline, raw []byte, door SourceKind) Result {
 	t.Helper()
+	return awaitSource(t, p, raw, Source{Kind: door})
+}
+
+func awaitSource(t testing.TB, p *Pipeline, raw []byte, src Source) Result {
+	t.Helper()
 	got := make(chan Result, 1)
-	err := p.Submit(context.Background(), raw, Source{Kind: door}, func(r Result) { got <- r })
+	err := p.Submit(context.Background(), raw, src, func(r Result) { got <- r })
 	if err != nil {
 		t.Fatal(err)
 	}

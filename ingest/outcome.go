@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"strings"
 
 	"wok/nostr"
 	"wok/store"
@@ -16,6 +17,7 @@ const (
 	Duplicate                 // it was stored before
 	Superseded                // a newer version of its address is stored (NIP-01)
 	Deleted                   // its author has deleted it (NIP-09)
+	Vanished                  // its author, or who it is for, has asked to vanish since (NIP-62)
 	Expired                   // its expiration has passed (NIP-40)
 	Ephemeral                 // handed on and not stored (NIP-01)
 	Invalid                   // not an event, not its author's, or of an impossible time
@@ -25,7 +27,7 @@ const (
 )
 
 var outcomeNames = [outcomes]string{
-	"stored", "duplicate", "superseded", "deleted", "expired", "ephemeral", "invalid", "blocked", "failed",
+	"stored", "duplicate", "superseded", "deleted", "vanished", "expired", "ephemeral", "invalid", "blocked", "failed",
 }
 
 func (o Outcome) String() string { return outcomeNames[o] }
@@ -55,6 +57,7 @@ var answers = [outcomes]struct {
 	Duplicate:  {true, nostr.PrefixDuplicate.Reason("this event is stored already")},
 	Superseded: {false, nostr.PrefixDuplicate.Reason("a newer version is stored")},
 	Deleted:    {false, nostr.PrefixBlocked.Reason("deleted by author")},
+	Vanished:   {false, nostr.PrefixBlocked.Reason("its author or recipient has asked to vanish")},
 	Expired:    {false, nostr.PrefixInvalid.Reason("the event has expired")},
 	Ephemeral:  {true, ""},
 	Invalid:    {false, nostr.PrefixInvalid.Reason("not a valid event")},
@@ -92,6 +95,9 @@ func refused(id string, err error) Result {
 	if errors.As(err, &syntax) { // its text holds an offset
 		r.Class = nostr.PrefixInvalid.Reason(string(nostr.NotJSON))
 	}
+	if i := strings.IndexAny(r.Reason, "0123456789"); refusal.Prefix == nostr.PrefixPoW && i > 0 {
+		r.Class = strings.TrimSpace(r.Reason[:i]) // without the two difficulties
+	}
 	return r
 }
 
@@ -106,6 +112,8 @@ func outcomeOf(s store.Status) Outcome {
 		return Superseded
 	case store.Deleted:
 		return Deleted
+	case store.Vanished:
+		return Vanished
 	case store.Expired:
 		return Expired
 	}

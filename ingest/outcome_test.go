@@ -42,7 +42,7 @@ func TestOutcomes(t *testing.T) {
 		{"01-R13 ephemeral", sign(20001, 10, "e"), SourceIP4, Ephemeral, ""},
 		{"expired ephemeral", sign(20001, 10, "", tag("expiration", "1699999999")), SourceIP4, Expired, "invalid: "},
 		{"42-R5 kind 22242", sign(22242, 0, ""), SourceIP4, Invalid, "invalid: "},
-		{"70-R1 protected", protected, SourceIP4, Blocked, "restricted: "},
+		{"70-R1 protected", protected, SourceIP4, Blocked, "auth-required: "},
 		{"70-R4 protected, from a relay", protected, SourceStream, Blocked, "restricted: "},
 		{"70-R4 protected, from a file", protected, SourceImport, Stored, ""},
 		{"tag - with more", sign(1, 31, "", tag("-", "x")), SourceIP4, Stored, ""},

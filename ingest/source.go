@@ -4,6 +4,10 @@ package ingest
 type Source struct {
 	Kind SourceKind
 	Info string // the client's IP address, the other relay's URL, a file's name
+
+	// Authed are the keys that have authenticated on the client's connection when
+	// it sent the event (NIP-42). All of them count. They are not changed.
+	Authed [][32]byte
 }
 
 // A SourceKind is a kind of door. The zero value is one of those that nobody
@@ -28,3 +32,6 @@ func (k SourceKind) String() string {
 // trusted reports whether the operator vouches for what comes through the door,
 // so that also events pass which only their author may publish.
 func (k SourceKind) trusted() bool { return k == SourceImport || k == SourceStored }
+
+// client reports whether who brings the event is the one to answer for it.
+func (k SourceKind) client() bool { return k == SourceIP4 || k == SourceIP6 }

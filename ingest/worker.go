@@ -11,9 +11,8 @@ import (
 // A worker is the goroutine that takes events from submission to the lobby, or
 // to an answer. Each has its own working memory.
 type worker struct {
-	p       *Pipeline
-	parser  nostr.Parser
-	content []byte
+	p      *Pipeline
+	parser nostr.Parser
 }
 
 func newWorker(p *Pipeline) *worker { return &worker{p: p} }
@@ -35,7 +34,7 @@ func (w *worker) run() {
 func (w *worker) examine(j *job) (res Result, admitted bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			w.parser, w.content = nostr.Parser{}, nil // they may be half written
+			w.parser = nostr.Parser{} // it may be half written
 			res, admitted = failed(j.id(), w.p.caught(v)), false
 		}
 	}()
@@ -45,7 +44,7 @@ func (w *worker) examine(j *job) (res Result, admitted bool) {
 	if j.ev, err = w.parser.Parse(j.raw); err != nil {
 		return refused(claimedID(j.raw), err), false
 	}
-	if err := w.check(rules, j); err != nil {
+	if err := rules.check(j.ev, &j.src, w.p.opts.Now()); err != nil {
 		return refused(j.id(), err), false
 	}
 	if o, ended := w.pointless(j.ev); ended {
@@ -61,49 +60,26 @@ func (w *worker) examine(j *job) (res Result, admitted bool) {
 	return Result{}, true
 }
 
-// check applies the rules that need no signature.
-func (w *worker) check(rules *Rules, j *job) error {
-	if j.ev.Packed.Kind() == kindAuth {
-		return errAuth // 42-R5
-	}
-	if err := rules.checkTime(j.ev, w.p.opts.Now()); err != nil {
-		return err
-	}
-	switch {
-	case j.src.Kind.trusted():
-		return nil
-	case isProtected(j.ev):
-		return errProtected // 70-R1
-	case isRepost(j.ev) && w.embedsProtected(j.ev):
-		return errRepost // 70-R3
-	}
-	return nil
-}
-
-// embedsProtected reports whether the content of ev is a protected event. What
-// is no event at all is nobody's secret.
-func (w *worker) embedsProtected(ev *nostr.Event) bool {
-	w.content = ev.Content(w.content[:0])
-	inner, err := w.parser.Parse(w.content)
-	return err == nil && isProtected(inner)
-}
-
 // pointless returns the outcome of an event that needs no signature checked,
 // because it would not be stored if it were right.
 func (w *worker) pointless(ev *nostr.Event) (Outcome, bool) {
 	if ev.Packed.Expired(uint64(max(0, w.p.opts.Now().Unix()))) {
 		return Expired, true // 40-R2
 	}
-	if isEphemeral(ev) {
-		return 0, false
-	}
-	known := false
+	var o Outcome
+	ended := false
 	err := w.p.db.View(context.Background(), func(tx *store.Txn) (err error) {
-		_, known, err = tx.ByID(ev.Packed.ID())
+		if isEphemeral(ev) { // nobody else will ask
+			o = Vanished
+			ended, err = tx.Vanished(ev.Packed)
+			return err
+		}
+		o = Duplicate
+		ended, err = tx.Has(ev.Packed.ID())
 		return err
 	})
 	// An error is left to the writer, who looks once more and has to answer.
-	return Duplicate, known && err == nil
+	return o, ended && err == nil
 }
 
 func (w *worker) verify(ev *nostr.Event) error {

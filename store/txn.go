@@ -70,6 +70,25 @@ func (tx *Txn) ByID(id []byte) (index.Posting, bool, error) {
 	return tx.posting(index.TableEventID, id)
 }
 
+// Has reports whether the event with that id is stored and has not vanished, so
+// that who submits it again is to be told that it is there. Whether it has
+// expired is for the submitter to ask.
+func (tx *Txn) Has(id []byte) (bool, error) {
+	p, ok, err := tx.ByID(id)
+	if err != nil || !ok {
+		return false, err
+	}
+	if pending, err := tx.removing(); err != nil || !pending {
+		return err == nil, err
+	}
+	v, err := tx.Must(p)
+	if err != nil {
+		return false, err
+	}
+	gone, err := tx.Vanished(v)
+	return err == nil && !gone, err
+}
+
 // ByAddress returns the posting of the current version of an address made by
 // [index.AppendAddress], and whether there is one.
 func (tx *Txn) ByAddress(address []byte) (index.Posting, bool, error) {
