@@ -48,7 +48,7 @@ func (d *dumper) field(v View, from, to int, format string, args ...any) {
 	_, d.err = fmt.Fprintf(d.w, "%5d  %-75s  %s\n", from, fmt.Sprintf("%x%s", hex, more), fmt.Sprintf(format, args...))
 }
 
-// utc writes unix seconds as a date; years past 9999 stay numbers.
+// utc writes unix seconds as a date, as far as RFC 3339 has years for it.
 func utc(sec uint64) string {
 	const year10000 = 253402300800
 	if sec >= year10000 {

@@ -44,13 +44,6 @@ func AppendHeader(dst []byte, h *Header) []byte {
 	return binary.LittleEndian.AppendUint64(dst, h.Expiration)
 }
 
-// PutHeader writes the 88 bytes of h over the start of dst, for a builder that
-// appends the tags before it knows the header.
-func PutHeader(dst []byte, h *Header) {
-	_ = dst[:HeaderSize]
-	AppendHeader(dst[:0], h)
-}
-
 // A View is a packed event, read in place:
 //
 //	 0        32       64          72      80          88

@@ -104,13 +104,17 @@ func tagName(letter byte, f Form) byte { return letter&letterBits | byte(f)<<6 }
 type Tags []byte
 
 // Next returns the next tag, borrowed, and false at the end. The bytes must be
-// those of a valid event, see [Parse].
+// those of a valid event, see [Parse]; of others, which only a damaged disk has,
+// it is the end where a tag is cut.
 func (ts *Tags) Next() (Tag, bool) {
 	b := *ts
 	if len(b) < 2 {
 		return nil, false
 	}
 	n := 2 + int(b[1])
+	if n > len(b) {
+		return nil, false
+	}
 	*ts = b[n:]
 	return Tag(b[:n:n]), true
 }
