@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"errors"
 	"strings"
 
 	"wok/nostr"
@@ -91,9 +90,8 @@ func refused(id string, err error) Result {
 	}
 	r := Result{ID: id, Reason: refusal.Error(), Outcome: o}
 	r.Class = r.Reason
-	var syntax *nostr.SyntaxError
-	if errors.As(err, &syntax) { // its text holds an offset
-		r.Class = nostr.PrefixInvalid.Reason(string(nostr.NotJSON))
+	if fault := nostr.FaultOf(err); fault != "" { // the text of a SyntaxError holds an offset
+		r.Class = nostr.PrefixInvalid.Reason(string(fault))
 	}
 	if i := strings.IndexAny(r.Reason, "0123456789"); refusal.Prefix == nostr.PrefixPoW && i > 0 {
 		r.Class = strings.TrimSpace(r.Reason[:i]) // without the two difficulties

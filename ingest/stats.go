@@ -12,15 +12,6 @@ type Stats struct {
 	Panics       uint64           // contained; each is a bug
 }
 
-// Answered returns how many events have been answered.
-func (s *Stats) Answered() uint64 {
-	n := uint64(0)
-	for _, c := range s.Outcomes {
-		n += c
-	}
-	return n
-}
-
 // counters are the Stats that count.
 type counters struct {
 	outcomes     [outcomes]atomic.Uint64

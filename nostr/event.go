@@ -3,8 +3,6 @@ package nostr
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"iter"
 
 	"wok/packed"
@@ -19,44 +17,6 @@ type Event struct {
 	//
 	//	{"id":"","pubkey":"","created_at":0,"kind":0,"tags":[],"content":"","sig":""}
 	JSON []byte
-}
-
-// OpenCanonical returns the event whose two forms were stored, sharing their
-// bytes; nothing is parsed. It checks that the packed form is valid, that the
-// JSON is framed as canonical JSON is and that both name the same id and
-// author, which is what a corrupt or misplaced row fails.
-func OpenCanonical(view, json []byte) (*Event, error) {
-	v, err := packed.Parse(view)
-	if err != nil {
-		return nil, err
-	}
-	if !isFramed(json) {
-		return nil, errors.New("stored JSON is not a canonical event")
-	}
-	var key [hexKey]byte
-	if hex.Encode(key[:], v.ID()); string(key[:]) != string(json[atID:atID+hexKey]) {
-		return nil, fmt.Errorf("stored JSON has another id than %s", key)
-	}
-	if hex.Encode(key[:], v.Pubkey()); string(key[:]) != string(json[atPubkey:atPubkey+hexKey]) {
-		return nil, fmt.Errorf("stored JSON has another pubkey than %s", key)
-	}
-	return &Event{Packed: v, JSON: json}, nil
-}
-
-// isFramed reports whether json has the pieces of canonical JSON that stand at
-// fixed distances from its ends, and a signature.
-func isFramed(json []byte) bool {
-	if len(json) < atCreatedAt+tailSize {
-		return false
-	}
-	tail := json[len(json)-tailSize:]
-	var sig [64]byte
-	return bytes.HasPrefix(json, []byte(beforeID)) &&
-		bytes.HasPrefix(json[atID+hexKey:], []byte(beforePubkey)) &&
-		bytes.HasPrefix(json[atPubkey+hexKey:], []byte(beforeCreatedAt)) &&
-		bytes.HasPrefix(tail, []byte(beforeSig)) &&
-		packed.DecodeHex(sig[:], tail[len(beforeSig):len(beforeSig)+hexSig]) &&
-		bytes.HasSuffix(tail, []byte(afterSig))
 }
 
 // ID returns the event's id as 64 hex digits.
@@ -84,12 +44,12 @@ func (e *Event) Verify() error {
 // may have no elements. What is yielded is valid until the next one.
 func (e *Event) Tags() iter.Seq[[][]byte] {
 	return func(yield func([][]byte) bool) {
-		l := e.behind(beforeTags)
+		l := e.tags()
+		if l.expect('[') != nil {
+			return // canonical JSON has no faults
+		}
 		var r tagReader
 		for i := 0; ; i++ {
-			if i == 0 && l.expect('[') != nil {
-				return
-			}
 			more, err := l.more(i, ']')
 			if !more || err != nil || r.read(&l) != nil || !yield(r.tag) {
 				return
@@ -100,7 +60,7 @@ func (e *Event) Tags() iter.Seq[[][]byte] {
 
 // Content appends the event's content, as it reads, to dst.
 func (e *Event) Content(dst []byte) []byte {
-	l := e.behind(beforeTags)
+	l := e.tags()
 	if l.skip(2) != nil || l.expect(',') != nil || l.key() != nil {
 		return dst
 	}
@@ -108,10 +68,10 @@ func (e *Event) Content(dst []byte) []byte {
 	return dst
 }
 
-// behind returns a lexer that stands behind the first key after created_at.
-func (e *Event) behind(key string) lexer {
-	at := bytes.Index(e.JSON[atCreatedAt:], []byte(key))
-	return lexer{data: e.JSON, pos: atCreatedAt + at + len(key)}
+// tags returns a lexer that stands before the tags.
+func (e *Event) tags() lexer {
+	at := bytes.Index(e.JSON[atCreatedAt:], []byte(beforeTags))
+	return lexer{data: e.JSON, pos: atCreatedAt + at + len(beforeTags)}
 }
 
 // A tagReader reads tags, one in the place of the other.

@@ -54,16 +54,6 @@ func parsed(tb testing.TB, raw []byte) *Parser {
 	return &p
 }
 
-func BenchmarkOpenCanonical(b *testing.B) {
-	e := mustParse(b, benchNote())
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := OpenCanonical(e.Packed, e.JSON); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkTags(b *testing.B) {
 	e := mustParse(b, benchFollows())
 	b.ReportAllocs()

@@ -1,11 +1,9 @@
 package nostr
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -98,50 +96,5 @@ func TestParseEvent(t *testing.T) {
 	}
 	if sig := e.Sig(); hex.EncodeToString(sig[:]) != someSig {
 		t.Errorf("sig %x", sig)
-	}
-}
-
-func TestOpenCanonical(t *testing.T) {
-	e := mustParse(t, []byte(draft{tags: `[["t","x"]]`}.json()))
-	other := mustParse(t, []byte(draft{content: `"other"`}.json()))
-	again, err := OpenCanonical(e.Packed, e.JSON)
-	if err != nil || again.ID() != e.ID() || again.Sig() != e.Sig() {
-		t.Fatalf("%v %v", again, err)
-	}
-	stranger := slices.Clone(e.Packed)
-	stranger[40] ^= 1
-	for name, c := range map[string]struct{ packed, json []byte }{
-		"JSON of another event":   {e.Packed, other.JSON},
-		"JSON of another author":  {stranger, e.JSON},
-		"no JSON":                 {e.Packed, nil},
-		"JSON cut":                {e.Packed, e.JSON[:len(e.JSON)-1]},
-		"JSON cut in front":       {e.Packed, e.JSON[1:]},
-		"JSON spelled otherwise":  {e.Packed, append([]byte(" "), e.JSON...)},
-		"packed cut":              {e.Packed[:len(e.Packed)-1], e.JSON},
-		"signature is not in hex": {e.Packed, bytes.Replace(e.JSON, []byte("0a0a"), []byte("zz0a"), 1)},
-	} {
-		if _, err := OpenCanonical(c.packed, c.json); err == nil {
-			t.Errorf("%s: opened", name)
-		}
-	}
-}
-
-// Between the frame's pieces a stored row may hold anything; it is read without
-// a panic.
-func TestOpenCanonicalDamaged(t *testing.T) {
-	e := mustParse(t, []byte(draft{tags: `[["t","x\n"],["r"]]`}.json()))
-	for at := atCreatedAt; at < len(e.JSON)-tailSize; at++ {
-		for _, c := range []byte(`"[]\,` + "\x00\xff") {
-			damaged := bytes.Clone(e.JSON)
-			damaged[at] = c
-			d, err := OpenCanonical(e.Packed, damaged)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for tag := range d.Tags() {
-				_ = tag
-			}
-			d.Content(nil)
-		}
 	}
 }
