@@ -47,14 +47,14 @@ func NewCount(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Counter, e
 }
 
 // readless reports whether a posting that matches is an event that counts:
-// everybody sees all, nothing that has expired is still there, and who the
-// author is does not matter.
+// everybody sees all, nothing that is hidden is still there, and who the author
+// is does not matter.
 func (c *Counter) readless(tx *store.Txn) (bool, error) {
 	if c.opts.Visible != nil || c.hll != nil {
 		return false, nil
 	}
-	expired, err := tx.HasExpired()
-	return !expired, err
+	hidden, err := tx.HasHidden()
+	return !hidden, err
 }
 
 // maxSummed is how many lists are measured for a count at once.

@@ -12,8 +12,8 @@ import (
 // Options say who asks.
 type Options struct {
 	// Visible reports whether the asker may see an event; nil is everybody may
-	// see all. It is asked before limits, and must not keep the view. Expired
-	// events are never seen.
+	// see all. It is asked before limits, and must not keep the view. Events that
+	// have expired or vanished are never seen.
 	Visible func(packed.View) bool
 	// HLL asks for HyperLogLog registers where a count is eligible for them.
 	// They take a look at each event, which the count alone may not.

@@ -58,7 +58,7 @@ type run struct {
 	snapshot uint64
 	unsorted bool // see Query
 	// readless says that what a posting decides needs no look at the event:
-	// nothing has expired, and everybody may see everything.
+	// nothing is hidden, and everybody may see everything.
 	readless bool
 
 	start store.Work // of tx, when the run began
@@ -120,8 +120,12 @@ func (r *run) read(levID uint64) (packed.View, bool, error) {
 
 // sees reports whether the asker may see v now. It is asked before anything is
 // counted against a limit.
-func (r *run) sees(v packed.View) bool {
-	return !v.Expired(r.tx.Now()) && (r.visible == nil || r.visible(v))
+func (r *run) sees(v packed.View) (bool, error) {
+	if r.visible != nil && !r.visible(v) {
+		return false, nil
+	}
+	hidden, err := r.tx.Hidden(v)
+	return !hidden, err
 }
 
 // before reports whether h is returned before g. Where order does not matter it

@@ -76,7 +76,13 @@ func (s *scan) resume(r *run) error {
 		if err != nil {
 			return err
 		}
-		if ok && r.sees(v) {
+		if ok {
+			ok, err = r.sees(v)
+		}
+		if err != nil {
+			return err
+		}
+		if ok {
 			h.view = v
 			kept = append(kept, h)
 		}
@@ -239,11 +245,12 @@ func (s *scan) match(r *run, p index.Posting) (hit, bool, error) {
 	if err != nil || !ok {
 		return h, false, err
 	}
-	if !s.path.plain && !s.path.settled.Match(v) || !r.sees(v) {
+	if !s.path.plain && !s.path.settled.Match(v) {
 		return h, false, nil
 	}
 	h.id, h.view = [32]byte(v.ID()), v
-	return h, true, nil
+	ok, err = r.sees(v)
+	return h, ok, err
 }
 
 // filter returns the whole filter of the scan.

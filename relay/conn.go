@@ -19,14 +19,15 @@ type conn struct {
 	srv  *Server
 	ws   *websocket.Conn
 	sock *socket
-	src  ingest.Source
-	num  uint64 // counted by the server
+	src  ingest.Source // the reader's own
+	num  uint64        // counted by the server
 
 	busy atomic.Bool // a message is being handled, nothing is read
 
 	mu       sync.Mutex
 	changed  sync.Cond // of mu: room in out, its writer's end, pending at 0
 	out      outbox
+	identity identity // urls and challenge are not changed
 	subs     map[string]*subscription
 	parked   []job       // scans that wait for room in out
 	counts   int         // COUNTs under way
@@ -39,8 +40,8 @@ type conn struct {
 	turns turns // guarded by scheduler.mu
 }
 
-func newConn(s *Server, ws *websocket.Conn, src ingest.Source) *conn {
-	c := &conn{srv: s, ws: ws, sock: ws.NetConn().(*socket), src: src}
+func newConn(s *Server, ws *websocket.Conn, src ingest.Source, who identity) *conn {
+	c := &conn{srv: s, ws: ws, sock: ws.NetConn().(*socket), src: src, identity: who}
 	c.changed.L = &c.mu
 	c.sock.gathering = true
 	// Compressed bytes; readMessage bounds the inflated ones. Somewhat longer
@@ -66,6 +67,9 @@ func (c *conn) serve(ctx context.Context) (err error) {
 			err = errPanic
 		}
 	}()
+	if c.identity.challenge != "" {
+		c.send(nostr.AppendAuth(nil, c.identity.challenge))
+	}
 	for {
 		c.awaitRoom()
 		c.busy.Store(false)

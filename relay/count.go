@@ -14,6 +14,7 @@ type tally struct {
 	conn    *conn
 	id      string
 	filters []*nostr.Filter
+	keys    [][32]byte // of the client when it asked
 	counter *planner.Counter
 }
 
@@ -22,6 +23,12 @@ func (c *conn) count(id string, filters []*nostr.Filter) {
 	limits := &c.srv.opts.Limits
 	if limits.NoCount {
 		c.send(nostr.AppendClosed(nil, id, nostr.PrefixBlocked.Reason("COUNT is not served here")))
+		return
+	}
+	filters = possible(filters)
+	keys := c.keys()
+	if barred := c.srv.opts.Auth.barred(filters, keys); barred != nil {
+		c.send(nostr.AppendClosed(nil, id, barred.Error()))
 		return
 	}
 	c.mu.Lock()
@@ -34,7 +41,7 @@ func (c *conn) count(id string, filters []*nostr.Filter) {
 		c.send(nostr.AppendClosed(nil, id, nostr.PrefixRateLimited.Reason("too many counts at once")))
 		return
 	}
-	c.srv.sched.add(c, fresh, &tally{conn: c, id: id, filters: possible(filters)})
+	c.srv.sched.add(c, fresh, &tally{conn: c, id: id, filters: filters, keys: keys})
 }
 
 func (j *tally) owner() *conn { return j.conn }
@@ -45,7 +52,7 @@ func (j *tally) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
 	}
 	var err error
 	if j.counter == nil {
-		if j.counter, err = planner.NewCount(tx, j.filters, planner.Options{HLL: j.conn.srv.opts.HLL}); err != nil {
+		if j.counter, err = planner.NewCount(tx, j.filters, j.options()); err != nil {
 			return over, err
 		}
 	}
@@ -66,6 +73,11 @@ func (j *tally) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
 	}
 	j.reply(nostr.AppendCount(nil, j.id, count))
 	return over, nil
+}
+
+func (j *tally) options() planner.Options {
+	o := &j.conn.srv.opts
+	return planner.Options{HLL: o.HLL, Visible: o.Auth.viewer(j.filters, j.keys)}
 }
 
 func (j *tally) fail(err error) {

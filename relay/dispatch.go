@@ -39,7 +39,11 @@ func (c *conn) serveMessage(msg *nostr.Message) {
 	case nostr.VerbClose:
 		c.closeSub(msg.SubID)
 	case nostr.VerbAuth:
-		c.refuseMessage(msg, nostr.Refuse(nostr.PrefixError, "AUTH is not offered here"))
+		if c.identity.challenge == "" {
+			c.refuseMessage(msg, nostr.Refuse(nostr.PrefixError, "AUTH is not offered here"))
+			return
+		}
+		c.authenticate(msg.Event)
 	case nostr.VerbNegOpen:
 		c.refuseMessage(msg, nostr.Refuse(nostr.PrefixError, "reconciliation is not offered here"))
 	case nostr.VerbNegMsg:
@@ -102,9 +106,6 @@ func (c *conn) answer(r ingest.Result) {
 	if r.Err != nil {
 		c.srv.log.Error("event not stored", "id", r.ID, "error", r.Err)
 	}
-	if r.Outcome == ingest.Stored && r.OK {
-		c.srv.live.committed()
-	}
 	message := nostr.AppendOK(make([]byte, 0, 96+len(r.Reason)), r.ID, r.OK, r.Reason)
 	if r.ID == "" {
 		message = nostr.AppendNotice(message[:0], r.Reason)
@@ -137,11 +138,15 @@ func (c *conn) request(id string, filters []*nostr.Filter) {
 			f.Limit = limits.DefaultLimit
 		}
 	}
+	s.keys = c.keys()
+	barred := c.srv.opts.Auth.barred(s.filters, s.keys)
 	old, ok := c.open(s)
 	if old != nil {
 		c.srv.live.remove(old)
 	}
 	switch {
+	case ok && barred != nil:
+		c.refuse(s, barred)
 	case !ok:
 		c.send(nostr.AppendClosed(nil, id,
 			nostr.PrefixBlocked.Reason("too many subscriptions are open on this connection")))

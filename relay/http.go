@@ -62,7 +62,7 @@ func (s *Server) upgrade(ctx context.Context, u *websocket.Upgrader, w http.Resp
 		s.log.Debug("handshake refused", "client", r.RemoteAddr, "error", err)
 		return
 	}
-	c := newConn(s, ws, s.source(r))
+	c := newConn(s, ws, s.source(r), s.newIdentity(r))
 	if !s.join(c) {
 		ws.NetConn().Close()
 		return

@@ -48,7 +48,7 @@ func TestDocument(t *testing.T) {
 		t.Errorf("Content-Type %q", got)
 	}
 	want := `{"name":"a <b>","description":"d","pubkey":"` + strings.Repeat("1", 64) + `","contact":"mailto:x",` +
-		`"supported_nips":[1,2,9,11,40,45,67],"version":"1.2.3","limitation":{"max_message_length":1000,` +
+		`"supported_nips":[1,2,9,11,40,45,62,67],"version":"1.2.3","limitation":{"max_message_length":1000,` +
 		`"max_subscriptions":7,"max_limit":50,"default_limit":20,"max_subid_length":64,"max_event_tags":9,` +
 		`"max_content_length":500,"min_pow_difficulty":0,"auth_required":false,"payment_required":false,` +
 		`"restricted_writes":false,"created_at_upper_limit":900}}` + "\n"
@@ -67,7 +67,7 @@ func TestNIPsAreTrue(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(doc.SupportedNIPs, []int{1, 2, 9, 11, 40}) {
+	if !slices.Equal(doc.SupportedNIPs, []int{1, 2, 9, 11, 40, 62}) {
 		t.Errorf("claims %v", doc.SupportedNIPs)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"wok/nostr"
@@ -71,25 +72,36 @@ func (s *Server) document() document {
 			MaxSubIDLength:      nostr.MaxSubID,
 			MaxEventTags:        l.MaxEventTags,
 			MaxContentLength:    l.MaxEventBytes, // a character is a byte at least
+			MinPowDifficulty:    l.MinPoW,
+			RestrictedWrites:    l.AuthToWrite || l.MinPoW > 0,
 			CreatedAtLowerLimit: seconds(l.OldestEvent),
 			CreatedAtUpperLimit: seconds(l.NewestEvent),
 		},
 	}
 }
 
-// nips returns the NIPs that are served: the protocol, follow lists, deletion,
-// this document, expiration, and what is switched on.
+// nips returns the NIPs that are served: those that are built in, and what is
+// switched on.
 func (s *Server) nips() []int {
 	if s.opts.Info.NIPs != nil {
 		return s.opts.Info.NIPs
 	}
-	nips := []int{1, 2, 9, 11, 40}
-	if !s.opts.Limits.NoCount {
-		nips = append(nips, 45)
+	nips := []int{1, 2, 9, 11, 40, 62}
+	for nip, on := range map[int]bool{
+		4:  s.opts.Auth.Enabled && s.opts.Auth.Gate.Gated(4),
+		13: s.opts.Limits.MinPoW > 0,
+		17: s.opts.Auth.Enabled && s.opts.Auth.Gate.Gated(1059),
+		42: s.opts.Auth.Enabled,
+		45: !s.opts.Limits.NoCount,
+		59: s.opts.Auth.Enabled && s.opts.Auth.Gate.Gated(1059),
+		67: s.opts.Hints,
+		70: s.opts.Auth.Enabled,
+	} {
+		if on {
+			nips = append(nips, nip)
+		}
 	}
-	if s.opts.Hints {
-		nips = append(nips, 67)
-	}
+	slices.Sort(nips)
 	return nips
 }
 

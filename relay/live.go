@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"wok/nostr"
 	"wok/packed"
@@ -14,12 +13,11 @@ import (
 )
 
 // A live follows the store and sends each new event to the subscriptions that
-// match. It reads what is new by levId: at once after commits of its own clients'
-// events, and when the watch of the store tells of others.
+// match. It reads what is new by levId when the watch of the store tells of
+// commits, its own process's or another's.
 type live struct {
-	srv    *Server
-	db     *store.DB
-	stored chan struct{} // of capacity one: events of ours have been committed
+	srv *Server
+	db  *store.DB
 
 	pos   uint64 // events up to this levId have been sent; the follower's own
 	batch []news // the same
@@ -44,7 +42,7 @@ const (
 )
 
 func newLive(srv *Server, db *store.DB) *live {
-	return &live{srv: srv, db: db, stored: make(chan struct{}, 1), index: newLiveIndex()}
+	return &live{srv: srv, db: db, index: newLiveIndex()}
 }
 
 // start begins to follow: what is stored from now on is new.
@@ -60,41 +58,15 @@ func (l *live) start(ctx context.Context) (<-chan struct{}, error) {
 	return watch, err
 }
 
-// After a signal of the watch the store is looked at again, at growing intervals
-// from firstLook to lastLook. LMDB shows that there is a commit before the commit
-// can be read, by as long as the disk takes to sync: a look in between finds
-// nothing, and no other signal follows.
-const (
-	firstLook = 100 * time.Millisecond
-	lastLook  = 3 * time.Second
-)
-
 // follow sends what is new, whenever there may be something, until ctx ends.
 func (l *live) follow(ctx context.Context, watch <-chan struct{}) {
-	var wait time.Duration
-	var again <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-watch:
-			wait = firstLook
-			again = time.After(wait)
-		case <-again:
-			if wait *= 2; wait <= lastLook {
-				again = time.After(wait)
-			}
-		case <-l.stored:
 		}
 		l.sendNew(ctx)
-	}
-}
-
-// committed tells the follower that an event of ours has been committed.
-func (l *live) committed() {
-	select {
-	case l.stored <- struct{}{}:
-	default: // it knows
 	}
 }
 
@@ -124,8 +96,8 @@ func (l *live) read(ctx context.Context) (more bool, err error) {
 				return store.ErrStop
 			}
 			l.pos = levID
-			if v.Expired(tx.Now()) {
-				return nil
+			if hidden, err := tx.Hidden(v); err != nil || hidden {
+				return err
 			}
 			json, ok, err := tx.JSON(levID)
 			if err != nil || !ok {
@@ -155,7 +127,7 @@ func (l *live) send(n *news) {
 	defer l.mu.Unlock()
 	defer l.contain()
 	l.kinds.add(n.view.Kind())
-	l.match(n.view, func(s *subscription) { s.conn.sendLive(s, n.levID, n.json) })
+	l.match(n.view, func(s *subscription) { s.conn.sendLive(s, n.levID, n.view, n.json) })
 }
 
 // Broadcast sends an ephemeral event, which is stored nowhere, to all
@@ -170,7 +142,7 @@ func (s *Server) Broadcast(ev *nostr.Event) {
 	defer l.mu.Unlock()
 	defer l.contain()
 	l.kinds.add(ev.Packed.Kind())
-	l.match(ev.Packed, func(sub *subscription) { sub.conn.sendLive(sub, 0, ev.JSON) })
+	l.match(ev.Packed, func(sub *subscription) { sub.conn.sendLive(sub, 0, ev.Packed, ev.JSON) })
 }
 
 // contain keeps a panic over one event from ending the others.

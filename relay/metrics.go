@@ -34,11 +34,12 @@ const (
 	verbClosed
 	verbNotice
 	verbCount
+	verbAuth
 	verbNegErr
 	relayVerbs
 )
 
-var relayVerbNames = [relayVerbs]string{"EVENT", "OK", "EOSE", "CLOSED", "NOTICE", "COUNT", "NEG-ERR"}
+var relayVerbNames = [relayVerbs]string{"EVENT", "OK", "EOSE", "CLOSED", "NOTICE", "COUNT", "AUTH", "NEG-ERR"}
 
 // verbOf returns the verb of a message of ours.
 func verbOf(message []byte) relayVerb {

@@ -14,6 +14,7 @@ import (
 type Options struct {
 	Info   Info
 	Limits Limits
+	Auth   Auth
 
 	Compression  bool          // offer permessage-deflate
 	Hints        bool          // say at EOSE whether there is more (NIP-67)
@@ -71,6 +72,8 @@ type Limits struct {
 	CutQueries bool
 
 	// Of events, only told here; ingest enforces them.
+	MinPoW        int
+	AuthToWrite   bool
 	MaxEventTags  int
 	MaxEventBytes int
 	OldestEvent   time.Duration // 0 for any age

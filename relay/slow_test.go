@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"wok/internal/testdb"
+	"wok/packed"
 	"wok/store"
 )
 
@@ -168,17 +169,17 @@ func (c *conn) waiting() int {
 // TestHeldIsBounded sends many ephemeral events to a subscription whose stored
 // phase lasts.
 func TestHeldIsBounded(t *testing.T) {
-	c := &conn{}
+	c := &conn{srv: new(Server)}
 	s := newSubscription(c, "s", nil)
 	for range 10 * maxHeld {
-		c.sendLive(s, 0, json.RawMessage(`{}`))
+		c.sendLive(s, 0, make(packed.View, packed.HeaderSize), json.RawMessage(`{}`))
 	}
 	if len(s.held) != maxHeld {
 		t.Errorf("%d events are held", len(s.held))
 	}
 	big := newSubscription(c, "s", nil)
 	for range maxHeld {
-		c.sendLive(big, 0, make([]byte, maxHeldBytes/4))
+		c.sendLive(big, 0, make(packed.View, packed.HeaderSize), make([]byte, maxHeldBytes/4))
 	}
 	if len(big.held) != 4 {
 		t.Errorf("%d large events are held", len(big.held))

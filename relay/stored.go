@@ -63,7 +63,7 @@ func (j *scan) runQuery(tx *store.Txn, deadline time.Time) (outcome, error) {
 	var err error
 	if j.query == nil {
 		j.began = time.Now()
-		if j.query, err = planner.New(tx, j.sub.filters, planner.Options{}); err != nil {
+		if j.query, err = planner.New(tx, j.sub.filters, planner.Options{Visible: j.sub.viewer()}); err != nil {
 			return over, err
 		}
 	}
@@ -121,12 +121,18 @@ func (j *scan) catchUp(tx *store.Txn, deadline time.Time) (outcome, error) {
 	return c.pause(j.sub, j), nil
 }
 
+// viewer returns what the client may see of the subscription's matches.
+func (s *subscription) viewer() func(packed.View) bool {
+	return s.conn.srv.opts.Auth.viewer(s.filters, s.keys)
+}
+
 // clockStep is how many events are read between two looks at the clock.
 const clockStep = 256
 
 // readOn sends the matching events above seen and raises it. It reports whether
 // it has come to the end of the snapshot.
 func (j *scan) readOn(tx *store.Txn, deadline time.Time) (bool, error) {
+	c := j.owner()
 	whole, n := true, 0
 	err := tx.EachEvent(j.seen+1, func(levID uint64, v packed.View) error {
 		if n++; n%clockStep == 0 && time.Now().After(deadline) {
@@ -134,14 +140,17 @@ func (j *scan) readOn(tx *store.Txn, deadline time.Time) (bool, error) {
 			return store.ErrStop
 		}
 		j.seen = levID
-		if v.Expired(tx.Now()) || !j.sub.match(v) {
+		if !j.sub.match(v) || !c.srv.opts.Auth.allows(v, j.sub.keys) {
 			return nil
+		}
+		if hidden, err := tx.Hidden(v); err != nil || hidden {
+			return err
 		}
 		json, ok, err := tx.JSON(levID)
 		if err != nil || !ok {
-			return j.owner().srv.skip(levID, err)
+			return c.srv.skip(levID, err)
 		}
-		if whole = j.owner().sendStored(j.sub, bytes.Clone(json)); !whole {
+		if whole = c.sendStored(j.sub, bytes.Clone(json)); !whole {
 			return store.ErrStop
 		}
 		return nil

@@ -12,6 +12,7 @@ type subscription struct {
 	id      string
 	prefix  []byte // what stands before an event: ["EVENT","id",
 	filters []*nostr.Filter
+	keys    [][32]byte // of the client when it asked: what is stored is shown to them
 
 	// Guarded by conn.mu.
 
@@ -160,12 +161,14 @@ func (c *conn) goLive(s *subscription, seen uint64) bool {
 	return true
 }
 
-// sendLive sends a new event that matches s. An event with levId 0 is not
-// stored. A client that has let too much pile up is given up (it alone).
-func (c *conn) sendLive(s *subscription, levID uint64, json []byte) {
+// sendLive sends a new event that matches s, if the client may see it by now. An
+// event with levId 0 is not stored. A client that has let too much pile up is
+// given up (it alone).
+func (c *conn) sendLive(s *subscription, levID uint64, v packed.View, json []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case !c.srv.opts.Auth.allows(v, c.identity.keys):
 	case s.ended || s.live && levID != 0 && levID <= s.seen:
 	case s.live:
 		if most := c.srv.opts.Limits.MaxPendingBytes; most > 0 && c.out.bytes+len(json) > most {

@@ -4,14 +4,16 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"wok/internal/lmdbx"
 )
 
 // watchInterval is how often a watch looks for commits of other processes. The
 // look is one read of shared memory.
 const watchInterval = 50 * time.Millisecond
 
-// Watch returns a channel that receives after every commit: at once after one
-// of this process, within 50 ms after one of another. Commits in quick
+// Watch returns a channel that receives after every commit, when it can be read:
+// at once after one of this process, within 50 ms after one of another. Commits in quick
 // succession may share a receipt, so the receiver reads on from the last levId
 // it has seen. The watch ends with ctx, and the channel is closed then.
 func (db *DB) Watch(ctx context.Context) (<-chan struct{}, error) {
@@ -40,13 +42,23 @@ func (db *DB) watch(ctx context.Context, seen uint64, own, out chan struct{}) {
 		case <-ctx.Done():
 			return
 		case <-own:
+			signal(out)
+			continue
 		case <-tick.C:
 		}
-		// Info fails only on a closed environment, which outlives its watches.
-		last, err := db.env.LastTxnID()
-		if err == nil && last != seen {
-			seen = last
-			signal(out)
+		// It fails only on a closed environment, which outlives its watches.
+		if last, err := db.env.LastTxnID(); err != nil || last == seen {
+			continue
+		}
+		signal(out)
+		// LMDB shows that there is a commit before the commit can be read, by
+		// as long as the disk takes to sync. Only what can be read is seen.
+		err := db.env.Read(ctx, func(lx *lmdbx.Txn) error {
+			seen = lx.ID()
+			return nil
+		})
+		if err != nil {
+			return
 		}
 	}
 }

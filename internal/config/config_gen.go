@@ -156,10 +156,23 @@ type Relay struct {
 // RelayAuth is the group relay.auth: Clients that prove who they are
 // (NIP-42).
 type RelayAuth struct {
+	// Send clients a challenge, let them authenticate, and keep restricted
+	// kinds for those who may read them. Set relay.auth.serviceUrl with it.
+	Enabled bool
+
 	// The relay's URL as clients know it, such as wss://relay.example.com;
-	// where it has several, all of them, by spaces or commas. A request to
-	// vanish (NIP-62) must name one of them, or all relays.
+	// where it has several, all of them, by spaces or commas. An AUTH must be
+	// for the host of one of them; without any, AUTH is offered on loopback
+	// only. A request to vanish (NIP-62) must name one of them, or all relays.
 	ServiceURL string
+
+	// Kinds that only authenticated clients may read. 1059 stands for 21059 as
+	// well.
+	RestrictedReadKinds []uint16
+
+	// Restricted kinds are for their author and those in their p tags alone,
+	// and not for every client that has authenticated.
+	RestrictReadToInvolvedPubkey bool
 
 	// Events are taken from clients that have authenticated only, with
 	// whichever key. A request to vanish is taken from everyone.
@@ -289,7 +302,10 @@ func Default() (c Config) {
 	c.Relay.AutoPingSeconds = 55
 	c.Relay.EnableTCPKeepalive = false
 	c.Relay.ShutdownDeadlineSeconds = 10
+	c.Relay.Auth.Enabled = true
 	c.Relay.Auth.ServiceURL = ""
+	c.Relay.Auth.RestrictedReadKinds = []uint16{4, 1059}
+	c.Relay.Auth.RestrictReadToInvolvedPubkey = true
 	c.Relay.Auth.RequiredToWrite = false
 	c.Relay.Auth.RequiredForGiftWraps = false
 	c.Relay.Info.Name = "wok"
@@ -354,10 +370,10 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Relay.AutoPingSeconds,
 		&c.Relay.EnableTCPKeepalive,
 		&c.Relay.ShutdownDeadlineSeconds,
-		nil,
+		&c.Relay.Auth.Enabled,
 		&c.Relay.Auth.ServiceURL,
-		nil,
-		nil,
+		&c.Relay.Auth.RestrictedReadKinds,
+		&c.Relay.Auth.RestrictReadToInvolvedPubkey,
 		&c.Relay.Auth.RequiredToWrite,
 		&c.Relay.Auth.RequiredForGiftWraps,
 		&c.Relay.Info.Name,
@@ -528,25 +544,19 @@ var keys = [...]Key{
 	},
 	{
 		Name: "relay.auth.enabled", Type: Bool,
-		Help:     "Ask clients to authenticate.",
-		Ignored:  "this version does not speak AUTH",
-		harmless: false,
+		Help: "Send clients a challenge, let them authenticate, and keep restricted kinds for those who may read them. Set relay.auth.serviceUrl with it.",
 	},
 	{
 		Name: "relay.auth.serviceUrl", Type: String,
-		Help: "The relay's URL as clients know it, such as wss://relay.example.com; where it has several, all of them, by spaces or commas. A request to vanish (NIP-62) must name one of them, or all relays.",
+		Help: "The relay's URL as clients know it, such as wss://relay.example.com; where it has several, all of them, by spaces or commas. An AUTH must be for the host of one of them; without any, AUTH is offered on loopback only. A request to vanish (NIP-62) must name one of them, or all relays.",
 	},
 	{
 		Name: "relay.auth.restrictedReadKinds", Type: Kinds,
-		Help:     "Kinds that only authenticated clients may read.",
-		Ignored:  "this version does not speak AUTH and serves every kind to everyone",
-		harmless: []uint16{4, 1059},
+		Help: "Kinds that only authenticated clients may read. 1059 stands for 21059 as well.",
 	},
 	{
 		Name: "relay.auth.restrictReadToInvolvedPubkey", Type: Bool,
-		Help:     "Restricted kinds are for their author and those they name alone.",
-		Ignored:  "this version does not speak AUTH and serves every kind to everyone",
-		harmless: true,
+		Help: "Restricted kinds are for their author and those in their p tags alone, and not for every client that has authenticated.",
 	},
 	{
 		Name: "relay.auth.requiredToWrite", Type: Bool,
