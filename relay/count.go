@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"time"
 
 	"wok/nostr"
@@ -25,9 +26,10 @@ func (c *conn) count(id string, filters []*nostr.Filter) {
 		c.send(nostr.AppendClosed(nil, id, nostr.PrefixBlocked.Reason("COUNT is not served here")))
 		return
 	}
+	narrow := limits.Narrow.check(filters)
 	filters = possible(filters)
 	keys := c.keys()
-	if barred := c.srv.opts.Auth.barred(filters, keys); barred != nil {
+	if barred := cmp.Or(narrow, c.srv.opts.Auth.barred(filters, keys)); barred != nil {
 		c.send(nostr.AppendClosed(nil, id, barred.Error()))
 		return
 	}

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -132,6 +133,7 @@ func (c *conn) awaitAnswers() {
 // request opens a subscription.
 func (c *conn) request(id string, filters []*nostr.Filter) {
 	limits := &c.srv.opts.Limits
+	narrow := limits.Narrow.check(filters)
 	s := newSubscription(c, id, possible(filters))
 	for _, f := range s.filters {
 		if f.Limit == nostr.NoLimit {
@@ -139,7 +141,7 @@ func (c *conn) request(id string, filters []*nostr.Filter) {
 		}
 	}
 	s.keys = c.keys()
-	barred := c.srv.opts.Auth.barred(s.filters, s.keys)
+	barred := cmp.Or(narrow, c.srv.opts.Auth.barred(s.filters, s.keys))
 	old, ok := c.open(s)
 	if old != nil {
 		c.srv.live.remove(old)

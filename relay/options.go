@@ -59,6 +59,7 @@ type Limits struct {
 	// MaxPendingBytes is how much may wait for a client that does not keep up
 	// with its live events. 0 for no limit.
 	MaxPendingBytes int
+	Narrow          Narrow
 	IgnoreUnknown   bool // pass over unknown words in filters
 	NoCount         bool // refuse COUNT
 	// MaxCount is where a COUNT that must look at each event ends, with an

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode"
 
 	"wok/ingest"
 	"wok/internal/config"
@@ -27,19 +30,39 @@ func storeOptions(cfg *config.Config) store.Options {
 
 // clientRules are the rules for events of clients.
 func clientRules(cfg *config.Config) ingest.Rules {
-	e := &cfg.Events
+	e, auth := &cfg.Events, &cfg.Relay.Auth
+	urls, _ := ownURLs(cfg) // checked when it was loaded
 	return ingest.Rules{
 		Limits:             eventLimits(cfg),
 		NewerThan:          seconds(e.RejectEventsNewerThanSeconds),
 		OlderThan:          seconds(e.RejectEventsOlderThanSeconds),
 		EphemeralOlderThan: seconds(e.RejectEphemeralEventsOlderThanSeconds),
+		MinPoW:             e.MinPoWDifficulty,
+		AuthToWrite:        auth.RequiredToWrite,
+		AuthToWrap:         auth.RequiredForGiftWraps,
+		URLs:               urls,
 	}
 }
 
-// importRules are the rules of the configuration but those about dates, which
-// are about clients: a backup must come back whole.
+// importRules are the rules of the configuration but those about clients, dates
+// among them: a backup must come back whole.
 func importRules(cfg *config.Config) ingest.Rules {
-	return ingest.Rules{Limits: eventLimits(cfg)}
+	urls, _ := ownURLs(cfg) // checked when it was loaded
+	return ingest.Rules{Limits: eventLimits(cfg), URLs: urls}
+}
+
+// ownURLs returns the URLs by which clients know the relay.
+func ownURLs(cfg *config.Config) ([]nostr.RelayURL, error) {
+	var urls []nostr.RelayURL
+	list := cfg.Relay.Auth.ServiceURL
+	for text := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		u, err := nostr.ParseRelayURL(text)
+		if err != nil {
+			return nil, fmt.Errorf("relay.auth.serviceUrl: %w", err)
+		}
+		urls = append(urls, u)
+	}
+	return urls, nil
 }
 
 func eventLimits(cfg *config.Config) nostr.Limits {
@@ -56,6 +79,7 @@ func relayOptions(cfg *config.Config, log *slog.Logger) relay.Options {
 	return relay.Options{
 		Info:         relay.Info(r.Info),
 		Limits:       relayLimits(cfg),
+		Auth:         relayAuth(cfg),
 		Compression:  r.Compression.Enabled,
 		Hints:        r.EoseHints,
 		TCPKeepalive: r.EnableTCPKeepalive,
@@ -75,9 +99,40 @@ func relayOptions(cfg *config.Config, log *slog.Logger) relay.Options {
 	}
 }
 
+// relayAuth says whom the relay lets read what.
+func relayAuth(cfg *config.Config) relay.Auth {
+	a := &cfg.Relay.Auth
+	urls, _ := ownURLs(cfg) // checked when it was loaded
+	if !a.Enabled {
+		return relay.Auth{}
+	}
+	return relay.Auth{
+		Enabled: true,
+		URLs:    urls,
+		Gate:    nostr.NewGate(a.RestrictedReadKinds...),
+		AnyKey:  !a.RestrictReadToInvolvedPubkey,
+	}
+}
+
+// narrow is what the group relay.filterValidation asks for.
+func narrow(cfg *config.Config) relay.Narrow {
+	v := &cfg.Relay.FilterValidation
+	if !v.Enabled {
+		return relay.Narrow{}
+	}
+	return relay.Narrow{
+		MinFilters:   v.MinFiltersPerReq,
+		MaxFilters:   v.MaxFiltersPerReq,
+		MaxKinds:     v.MaxKindsPerFilter,
+		AllowedKinds: v.AllowedKinds,
+		AuthorOrTag:  v.RequireAuthorOrTag,
+	}
+}
+
 func relayLimits(cfg *config.Config) relay.Limits {
 	r, e := &cfg.Relay, &cfg.Events
 	return relay.Limits{
+		Narrow:          narrow(cfg),
 		MaxMessageBytes: int(r.MaxWebsocketPayloadSize),
 		MaxSubs:         r.MaxSubsPerConnection,
 		MaxFilters:      r.MaxReqFilterSize,
@@ -89,6 +144,8 @@ func relayLimits(cfg *config.Config) relay.Limits {
 		MaxCount:        uint64(r.MaxFilterLimitCount),
 		MaxWork:         time.Duration(r.MaxQueryMillis) * time.Millisecond,
 		CutQueries:      r.CutQueries,
+		MinPoW:          e.MinPoWDifficulty,
+		AuthToWrite:     r.Auth.RequiredToWrite,
 		MaxEventTags:    e.MaxNumTags,
 		MaxEventBytes:   int(e.MaxEventSize),
 		OldestEvent:     seconds(e.RejectEventsOlderThanSeconds),

@@ -70,8 +70,8 @@ func (c *relayCmd) run(ctx context.Context, _ []string, io stdio) (err error) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(io.err, nil))
-	if cfg.Relay.FilterValidation.Enabled {
-		log.Warn("relay.filterValidation.enabled has no effect: this version does not apply that group")
+	if a := cfg.Relay.Auth; a.Enabled && a.ServiceURL == "" {
+		log.Warn("relay.auth.serviceUrl is not set: clients can authenticate over loopback only, and nobody else can read private messages")
 	}
 	if err := limitFiles(cfg.Relay.NoFiles); err != nil {
 		log.Warn("the limit of open files stays as it is", "error", err)
@@ -81,6 +81,7 @@ func (c *relayCmd) run(ctx context.Context, _ []string, io stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	defer keepSwept(ctx, db, log)()
 	ln, err := listen(cfg.Relay.Bind, cfg.Relay.Port)
 	if err != nil {
 		return err
