@@ -15,7 +15,8 @@ type (
 		Share    float64    `json:"share"`   // of them between since and until
 		Matches  float64    `json:"matches"` // expected
 		Path     *pathJSON  `json:"path,omitempty"`
-		Switched []pathJSON `json:"switched,omitempty"` // gone over to while running
+		Switched []pathJSON `json:"switched,omitempty"` // gone over to while running: the first of them
+		Switches int        `json:"switches,omitempty"` // how often that was
 		Rejected []pathJSON `json:"rejected,omitempty"`
 	}
 	pathJSON struct {
@@ -43,6 +44,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 	j.Events, j.Share, j.Matches = p.facts.events, p.facts.share, math.Round(p.facts.matches)
 	path := p.Path.json()
 	j.Path = &path
+	j.Switches = p.switches
 	for _, q := range p.switched {
 		j.Switched = append(j.Switched, q.json())
 	}

@@ -17,7 +17,20 @@ type Plan struct {
 	Rejected []Path // the others, the cheaper first
 
 	facts    facts
-	switched []*Path // paths that were gone over to while running
+	switched []*Path // the first paths that were gone over to while running
+	switches int     // how often
+}
+
+// maxSwitched is how many switches are kept to be shown: a plan that wavers for
+// as long as it runs must not fill a log.
+const maxSwitched = 8
+
+// turn notes that a scan goes on with q.
+func (p *Plan) turn(q *Path) {
+	p.switches++
+	if len(p.switched) < maxSwitched {
+		p.switched = append(p.switched, q)
+	}
 }
 
 // newPlan prices all paths of a filter; readless says that matches are only

@@ -318,3 +318,19 @@ func TestSwitch(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// However often a plan is changed, what is printed of it stays short.
+func TestSwitchesShown(t *testing.T) {
+	p := &Plan{Filter: nostr.NewFilter()}
+	for range 100 {
+		p.turn(&p.Path)
+	}
+	text := p.String()
+	if n := strings.Count(text, "then, as"); n != maxSwitched || !strings.Contains(text, "and so on, 92 times") {
+		t.Errorf("%d switches shown:\n%s", n, text)
+	}
+	b, err := json.Marshal(p)
+	if err != nil || strings.Count(string(b), "micros") != 1+maxSwitched || !strings.Contains(string(b), `"switches":100`) {
+		t.Errorf("%s %v", b, err)
+	}
+}

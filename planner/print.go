@@ -22,6 +22,9 @@ func (p *Plan) String() string {
 		b.WriteString("  then, as that was dearer than it should be\n")
 		q.print(&b, "  ")
 	}
+	if more := p.switches - len(p.switched); more > 0 {
+		fmt.Fprintf(&b, "  and so on, %s\n", many(float64(more), "time"))
+	}
 	for i := range p.Rejected {
 		q := &p.Rejected[i]
 		fmt.Fprintf(&b, "  rather than for %s by %s\n", micros(q.Cost.Nanos), q)

@@ -286,7 +286,7 @@ func (s *scan) reconsider(r *run) error {
 		s.watch.extend()
 		return nil
 	}
-	s.plan.switched = append(s.plan.switched, best)
+	s.plan.turn(best)
 	s.take(best, bestNanos, left)
 	return nil
 }
