@@ -101,13 +101,16 @@ func reopen(t *testing.T, db *store.DB, dir string) *store.DB {
 	return testdb.Open(t, func(o *store.Options) { o.Dir = dir })
 }
 
-// left returns the ids of all events in db, sorted.
+// left returns the ids of all events in db that are not hidden, sorted.
 func left(t *testing.T, db *store.DB) (ids []string) {
 	t.Helper()
 	view(t, db, func(tx *store.Txn) error {
 		return tx.EachEvent(0, func(_ uint64, v packed.View) error {
-			ids = append(ids, fmt.Sprintf("%x", v.ID()))
-			return nil
+			hidden, err := tx.Hidden(v)
+			if !hidden {
+				ids = append(ids, fmt.Sprintf("%x", v.ID()))
+			}
+			return err
 		})
 	})
 	slices.Sort(ids)

@@ -58,6 +58,7 @@ func stories(t *testing.T) []story {
 	const (
 		stored, duplicate, superseded = store.Stored, store.Duplicate, store.Superseded
 		deleted, expired, notKept     = store.Deleted, store.Expired, store.NotKept
+		vanished                      = store.Vanished
 	)
 	type (
 		evs = []*nostr.Event
@@ -76,6 +77,11 @@ func stories(t *testing.T) []story {
 	request := alice.event(5, 50, tag{"e", note.ID()})
 	e := func(ev *nostr.Event) tag { return tag{"e", ev.ID()} }
 	a := func(v string) tag { return tag{"a", v} }
+	vanish := func(at int64) *nostr.Event { return alice.event(62, at, tag{"relay", "ALL_RELAYS"}) }
+	toAlice := func(at int64) *nostr.Event {
+		return bob.event(1059, at, tag{"p", bob.pubkey()}, tag{"p", alice.pubkey()})
+	}
+	later := alice.event(1, 101)
 	follows := make([]tag, 3000)
 	for i := range follows {
 		follows[i] = tag{"p", fmt.Sprintf("%064x", i)}
@@ -141,8 +147,25 @@ func stories(t *testing.T) []story {
 
 		{"expired in the second named", evs{alice.event(1, 1, tag{"expiration", fmt.Sprint(now - 1)}), alice.event(1, 1, tag{"expiration", fmt.Sprint(now)}), alice.event(1, 1, tag{"expiration", fmt.Sprint(now + 1)})},
 			sts{expired, expired, stored}, []int{2}}, // 40-R2
+		{"a request to vanish that has expired is none", evs{note, alice.event(62, 200, tag{"relay", "ALL_RELAYS"}, tag{"expiration", "1"})}, sts{stored, expired}, []int{0}},
 		{"an expired version replaces nothing", evs{profile, alice.event(0, 200, tag{"expiration", "1"})}, sts{stored, expired}, []int{0}},
 		{"an expiration that is none", evs{alice.event(1, 1, tag{"expiration", "soon"}), alice.event(1, 2, tag{"expiration"})}, sts{stored, stored}, []int{0, 1}},
+
+		{"who asks to vanish is gone up to the second", evs{note, later, profile, lowD, request, vanish(100)},
+			sts{stored, stored, stored, stored, stored, stored}, []int{1, 5}}, // 62-R2: deletions too
+		{"what has vanished does not come again", evs{note, vanish(100), note, profile, request, later}, sts{stored, stored, vanished, vanished, vanished, stored}, []int{1, 5}}, // 62-R4
+		{"others do not vanish", evs{bob.event(1, 50), bob.event(1, 50, tag{"p", alice.pubkey()}), vanish(100), bob.event(0, 50)}, sts{stored, stored, stored, stored}, []int{0, 1, 2, 3}},
+		{"wraps for who asks to vanish are gone", evs{toAlice(100), toAlice(101), vanish(100), toAlice(99)}, sts{stored, stored, stored, vanished}, []int{1, 2}}, // 62-R3, 62-R9
+		{"wraps by who asks to vanish are gone", evs{alice.event(1059, 100, tag{"p", bob.pubkey()}), vanish(100)}, sts{stored, stored}, []int{1}},
+		{"an earlier request changes nothing", evs{vanish(100), vanish(50), note, later}, sts{stored, stored, vanished, stored}, []int{0, 1, 3}}, // 62-R5: requests stay
+		{"a later request covers more", evs{note, vanish(50), later, vanish(101), note, later}, sts{stored, stored, stored, stored, vanished, vanished}, []int{1, 3}},
+		{"a request to vanish is not deleted", evs{vanish(100), alice.event(5, 200, e(vanish(100))), note}, sts{stored, stored, vanished}, []int{0, 1}}, // 62-R7
+		{"a request to vanish is not deleted before it came", evs{alice.event(5, 200, e(vanish(100))), vanish(100), note}, sts{stored, stored, vanished}, []int{0, 1}},
+		{"a request to vanish twice is once", evs{vanish(100), vanish(100)}, sts{stored, duplicate}, []int{0}},
+		{"what a deletion has deleted stays so when that vanishes", evs{alice.event(5, 50, e(later)), vanish(100), later}, sts{stored, stored, deleted}, []int{1}},
+		{"what a deletion deletes is deleted when that has vanished", evs{later, vanish(100), alice.event(5, 50, e(later)), later}, sts{stored, stored, vanished, deleted}, []int{1}},
+		{"a version after the request replaces nothing that came back", evs{newer, profile, vanish(100), newer}, sts{stored, superseded, stored, duplicate}, []int{0, 2}},
+		{"a new version before what has vanished is removed", evs{profile, vanish(100), newer, profile}, sts{stored, stored, stored, vanished}, []int{1, 2}},
 
 		{"a large list of follows comes and goes", evs{alice.event(3, 1, follows...), alice.event(3, 2, follows[1:]...), alice.event(3, 3, append(follows, follows...)...)}, sts{stored, stored, stored}, []int{2}},
 		{"a tag that stands twice", evs{alice.event(1, 1, tag{"t", "x"}, tag{"t", "x"}, tag{"t", "X"}, tag{"T", "x"})}, sts{stored}, []int{0}},
@@ -175,6 +198,9 @@ func TestStories(t *testing.T) {
 				}
 				if ids := left(t, db); !slices.Equal(ids, want) {
 					t.Errorf("%s: left are %v of %v", way, ids, want)
+				}
+				if ids := swept(t, db); !slices.Equal(ids, want) {
+					t.Errorf("%s: after a sweep left are %v of %v", way, ids, want)
 				}
 			}
 		})

@@ -34,6 +34,9 @@ func (db *DB) Sweep(ctx context.Context) (Swept, error) {
 	s := sweep{db: db, stuck: map[uint64]bool{}}
 	for _, step := range []func(context.Context) (bool, error){s.expired, s.vanished} {
 		for more := true; more; {
+			if ctx.Err() != nil {
+				return s.swept, context.Cause(ctx)
+			}
 			var err error
 			if more, err = step(ctx); err != nil {
 				return s.swept, err

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"wok/internal/testdb"
 	"wok/nostr"
@@ -31,13 +33,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writer stores an event for every number it is told, with that as its time.
+// writer stores an event for every number it is told, with that as its time. If
+// the number stands behind "sweep" it sweeps at that time.
 func writer(dir string) error {
-	db, err := store.Open(store.Options{Dir: dir})
+	now := time.Now()
+	db, err := store.Open(store.Options{Dir: dir, Now: func() time.Time { return now }})
 	if err != nil {
 		return err
 	}
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "sweep "); ok {
+			at, err := strconv.ParseInt(text, 10, 64)
+			if now = time.Unix(at, 0); err == nil {
+				_, err = db.Sweep(context.Background())
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		at, err := strconv.ParseInt(lines.Text(), 10, 64)
 		if err != nil {
 			return err

@@ -63,6 +63,9 @@ func (g *globals) load(stderr io.Writer, more ...string) (config.Config, error) 
 	if cfg.DB == "" {
 		return cfg, usageError{errors.New("configuration: db names no directory")}
 	}
+	if _, err := ownURLs(&cfg); err != nil {
+		return cfg, usageError{fmt.Errorf("configuration: %w", err)}
+	}
 	for _, w := range warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", w)
 	}

@@ -89,6 +89,7 @@ func (t *tally) String() string {
 		{"duplicate", t.Outcomes[ingest.Duplicate], "stored already"},
 		{"replaced", t.Outcomes[ingest.Superseded], "a newer version is stored"},
 		{"deleted", t.Outcomes[ingest.Deleted], "by their authors"},
+		{"vanished", t.Outcomes[ingest.Vanished], "at the request of their authors or recipients"},
 		{"expired", t.Outcomes[ingest.Expired], ""},
 		{"ephemeral", t.Outcomes[ingest.Ephemeral], "never stored"},
 		{"rejected", t.Rejected(), ""},

@@ -7,9 +7,11 @@ import (
 
 // Visible returns what a relay that has seen all the events, in whichever
 // order, still shows: the latest of each address (01-R12, 01-R14), nothing
-// ephemeral (01-R13), and nothing that its own author has deleted (NIP-09).
-// What was deleted by id has superseded older versions all the same: they do
-// not come back.
+// ephemeral (01-R13), nothing that its own author has deleted (NIP-09), and
+// nothing whose author or, of a gift wrap, recipient has asked to vanish since
+// (NIP-62); every such request is taken as one to this relay. What was deleted
+// by id has superseded older versions all the same: they do not come back. And
+// what a deletion has deleted stays so when the deletion has vanished.
 func Visible(events []Event) []Event {
 	sorted := slices.SortedFunc(slices.Values(events), Compare)
 	deletions := slices.DeleteFunc(slices.Clone(sorted), func(e Event) bool { return e.Kind != 5 })
@@ -20,7 +22,7 @@ func Visible(events []Event) []Event {
 		if name == "" {
 			name = e.ID
 		}
-		if !seen[name] && !isEphemeral(e.Kind) && !deleted(e, deletions) {
+		if !seen[name] && !isEphemeral(e.Kind) && !deleted(e, deletions) && !vanished(e, events) {
 			visible = append(visible, e)
 		}
 		seen[name] = true
@@ -51,7 +53,7 @@ func isEphemeral(kind int) bool { return kind/10000 == 2 }
 // deleted reports whether one of the deletions is of e and by its author: by
 // id, or by an address up to the deletion's time. Deletions stay.
 func deleted(e Event, deletions []Event) bool {
-	if e.Kind == 5 {
+	if e.Kind == 5 || e.Kind == 62 {
 		return false
 	}
 	address := Address(e)
@@ -61,5 +63,14 @@ func deleted(e Event, deletions []Event) bool {
 		}
 		byAddress := address != "" && slices.Contains(d.values("#a"), address)
 		return byAddress && e.CreatedAt <= d.CreatedAt || slices.Contains(d.values("#e"), e.ID)
+	})
+}
+
+// vanished reports whether one of the events is a request to vanish that covers
+// e. Requests stay.
+func vanished(e Event, events []Event) bool {
+	return e.Kind != 62 && slices.ContainsFunc(events, func(r Event) bool {
+		isWrapFor := (e.Kind == 1059 || e.Kind == 21059) && slices.Contains(e.values("#p"), r.Pubkey)
+		return r.Kind == 62 && e.CreatedAt <= r.CreatedAt && (e.Pubkey == r.Pubkey || isWrapFor)
 	})
 }
