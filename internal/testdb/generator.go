@@ -63,10 +63,10 @@ func setDefault[T int | int64 | time.Duration](field *T, value T) {
 // the canonical order of fields. The same options yield the same bytes. Lines
 // may be kept. It panics on a kind in Options.Mix that it cannot make.
 func Lines(o Options) iter.Seq[[]byte] {
-	o = o.withDefaults()
 	if o.Shuffle {
 		return shuffled(o)
 	}
+	o = o.withDefaults()
 	return func(yield func([]byte) bool) {
 		g := newGenerator(o)
 		for range o.Events {

@@ -43,7 +43,7 @@ func TestLinesAreReproducible(t *testing.T) {
 }
 
 func TestShuffle(t *testing.T) {
-	o := Options{Seed: 1, Events: 1000}
+	o := Options{Seed: 1, Events: 1000, Ephemeral: 100}
 	lines := collect(o)
 	o.Shuffle = true
 	shuffled := collect(o)
