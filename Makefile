@@ -5,6 +5,7 @@
 # make bench        benchmarks; make bench-PACKAGE those of one package
 # make bench-import import of 200k events, with and without verification
 # make bench-query  queries of all shapes on a million events
+# make conformance  the rules of the protocol, one by one, on relays it starts
 # make crash        kills a relay some hundred times and looks at what is left
 # make fuzz         each fuzz target for FUZZTIME
 # make generate     the files that follow from golpe.yaml
@@ -20,7 +21,7 @@ ROUNDS   ?= 300
 EVENTS   ?= 200000
 QUERIED  ?= 1000000
 
-.PHONY: build run test check fmt vet lint vuln race invariants bench bench-import bench-query crash fuzz generate clean
+.PHONY: build run test check fmt vet lint vuln race invariants bench bench-import bench-query conformance crash fuzz generate clean
 
 build:
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/wok ./cmd/wok
@@ -84,6 +85,10 @@ bench-query: build bin/bench/$(QUERIED).jsonl
 		{ bin/wok --db bin/bench/query-$(QUERIED).part import --no-verify < bin/bench/$(QUERIED).jsonl && \
 		mv bin/bench/query-$(QUERIED).part bin/bench/query-$(QUERIED); }
 	go test -run '^TestTable$$' -count 1 -v -timeout 30m ./planner -table.db $(CURDIR)/bin/bench/query-$(QUERIED)
+
+# Any other relay: go run ./conformance/cmd --url wss://relay.example.com
+conformance: build
+	go run ./conformance/cmd --wok bin/wok
 
 crash: build
 	CRASH_ROUNDS=$(ROUNDS) go test -run Crash -count 1 -timeout 0 -v ./cmd/wok
