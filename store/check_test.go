@@ -41,6 +41,7 @@ type damaged struct {
 	note    *nostr.Event // levId 1: tags, expires
 	list    *nostr.Event // levId 2: addressable
 	request *nostr.Event // levId 3: a deletion of what never came
+	bye     *nostr.Event // levId 4: a request to vanish of an author of nothing else
 }
 
 func damagedEvents(t *testing.T) damaged {
@@ -51,6 +52,7 @@ func damagedEvents(t *testing.T) damaged {
 		list: parse(t, testdb.Sign(2, testdb.Event{Kind: 30000, CreatedAt: 2000, Tags: [][]string{{"d", "a:b"}}})),
 		request: parse(t, testdb.Sign(3, testdb.Event{Kind: 5, CreatedAt: 3000,
 			Tags: [][]string{{"e", id}, {"a", "30000:" + testdb.Key(3).Pubkey() + ":gone"}}})),
+		bye: parse(t, testdb.Sign(4, testdb.Event{Kind: 62, CreatedAt: 4000, Tags: [][]string{{"relay", "ALL_RELAYS"}}})),
 	}
 }
 
@@ -78,7 +80,9 @@ func TestCheckFinds(t *testing.T) {
 		tomb, marks, expiration  = index.TableDeletion, index.TableReplaceDeletion, index.TableExpiration
 		all, author, kind        = index.TableCreatedAt, index.TableByPubkey, index.TableByKind
 		authorKind, tags, meta   = index.TableByPubkeyKind, index.TableByTag, index.TableMeta
+		vanish, vanishing        = index.TableVanish, index.TableVanishing
 	)
+	uint64s := func(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 	type op = func(x *lmdbx.Txn) error
 	put := func(table index.TableID, key, val []byte) op {
 		return func(x *lmdbx.Txn) error { return x.Put(int(table), key, val) }
@@ -123,8 +127,8 @@ func TestCheckFinds(t *testing.T) {
 		{"event of another expiration", []op{put(event, lev(1), changed(80, 1))}, []finding{
 			{store.BadValue, json}, {store.Missing, expiration}, {store.Extra, expiration},
 		}, "the event expires at"},
-		{"event with a levId to come", []op{put(meta, []byte("nextLevId"), binary.BigEndian.AppendUint64(nil, 3))},
-			[]finding{{store.BadKey, event}}, "nextLevId is 3"},
+		{"event with a levId to come", []op{put(meta, []byte("nextLevId"), uint64s(4))},
+			[]finding{{store.BadKey, event}}, "nextLevId is 4"},
 		{"event 0", []op{put(event, lev(0), noteBytes)}, []finding{{store.BadKey, event}}, "key 0"},
 		{"event past the last levId", []op{put(event, lev(1<<40), noteBytes)}, []finding{{store.BadKey, event}}, "key 1099511627776"},
 		{"event twice", []op{put(event, lev(2), noteBytes)}, []finding{
@@ -168,6 +172,27 @@ func TestCheckFinds(t *testing.T) {
 		{"mark of a regular kind", []op{put(marks, append(make([]byte, 32), 0, 1, 'd', 0), mark)}, []finding{{store.BadKey, marks}}, ""},
 		{"mark of two tags", []op{put(marks, append(bytes.Clone(address), 'd', 0), mark)}, []finding{{store.BadKey, marks}}, ""},
 		{"event under a mark", []op{put(marks, address, mark)}, []finding{{store.Undead, event}}, "mark of its address"},
+
+		{"vanish mark cut", []op{put(vanish, ev.note.Packed.Pubkey(), []byte("x"))}, []finding{{store.BadValue, vanish}}, "the mark has 1 bytes"},
+		{"vanish mark of no key", []op{put(vanish, []byte("x"), uint64s(5))}, []finding{{store.BadKey, vanish}}, ""},
+		{"vanish mark of somebody", []op{put(vanish, make([]byte, 32), uint64s(5))}, nil, "no problems"},
+		{"vanish mark of before", []op{put(vanish, ev.note.Packed.Pubkey(), uint64s(999))}, nil, "no problems"},
+		{"event under a vanish mark", []op{put(vanish, ev.note.Packed.Pubkey(), uint64s(1000))}, []finding{{store.Undead, event}}, "in spite of a request to vanish"},
+		{"event under a vanish mark, to be removed", []op{put(vanish, ev.note.Packed.Pubkey(), uint64s(1000)), put(vanishing, append(bytes.Clone(ev.note.Packed.Pubkey()), 0), index.NotAfter(1000).Append(nil))},
+			nil, "no problems"},
+		{"event under a vanish mark, passed over", []op{put(vanish, ev.note.Packed.Pubkey(), uint64s(1000)), put(vanishing, append(bytes.Clone(ev.note.Packed.Pubkey()), 0), index.NotAfter(999).Append(nil))},
+			[]finding{{store.Undead, event}}, ""},
+		{"event under a vanish mark, only its wraps to be removed", []op{put(vanish, ev.note.Packed.Pubkey(), uint64s(1000)), put(vanishing, append(bytes.Clone(ev.note.Packed.Pubkey()), 1), index.NotAfter(1000).Append(nil))},
+			[]finding{{store.Undead, event}}, ""},
+		{"removal of nobody", []op{put(vanishing, make([]byte, 33), index.NotAfter(5).Append(nil))}, []finding{{store.Extra, vanishing}}, "nobody of that key"},
+		{"removal beyond the mark", []op{put(vanish, make([]byte, 32), uint64s(5)), put(vanishing, make([]byte, 33), index.NotAfter(6).Append(nil))}, []finding{{store.BadValue, vanishing}}, "begins after the mark"},
+		{"removal of no part", []op{put(vanishing, append(make([]byte, 32), 2), index.NotAfter(5).Append(nil))}, []finding{{store.BadKey, vanishing}}, ""},
+		{"removal cut", []op{put(vanishing, make([]byte, 33), []byte("x"))}, []finding{{store.BadKey, vanishing}}, "a value of 1"},
+		{"removal with a short key", []op{put(vanishing, []byte("x"), index.NotAfter(5).Append(nil))}, []finding{{store.BadKey, vanishing}}, ""},
+		{"request gone unheard", []op{del(vanish, ev.bye.Packed.Pubkey(), nil), del(vanishing, append(bytes.Clone(ev.bye.Packed.Pubkey()), 0), nil), del(vanishing, append(bytes.Clone(ev.bye.Packed.Pubkey()), 1), nil)},
+			[]finding{{store.Missing, vanish}}, "the mark of request"},
+		{"request half heard", []op{put(vanish, ev.bye.Packed.Pubkey(), uint64s(3999)), del(vanishing, append(bytes.Clone(ev.bye.Packed.Pubkey()), 0), nil), del(vanishing, append(bytes.Clone(ev.bye.Packed.Pubkey()), 1), nil)},
+			[]finding{{store.Missing, vanish}}, ""},
 
 		{"all: posting gone", []op{del(all, []byte{0}, posting(ev.note, 1))}, []finding{{store.Missing, all}}, ""},
 		{"author: posting gone", []op{del(author, ev.note.Packed.Pubkey(), nil)}, []finding{{store.Missing, author}}, ""},
@@ -217,7 +242,7 @@ func damage(t *testing.T, ev damaged, ops ...func(*lmdbx.Txn) error) store.Repor
 		t.Fatal(err)
 	}
 	defer db.Close()
-	put(t, db, ev.note, ev.list, ev.request)
+	put(t, db, ev.note, ev.list, ev.request, ev.bye)
 	testdb.Check(t, db)
 	err = db.UpdateRaw(func(x *lmdbx.Txn) error {
 		for _, op := range ops {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,5 +118,43 @@ func TestReadOnly(t *testing.T) {
 	}
 	if _, err := store.Open(store.Options{Dir: t.TempDir(), ReadOnly: true}); err == nil {
 		t.Error("a database was made to be read")
+	}
+}
+
+// A database from before a table was declared gets it when it is opened for
+// writing, and is refused for reading until then.
+func TestOpenOlder(t *testing.T) {
+	dir := t.TempDir()
+	var tables []lmdbx.Table
+	for _, def := range index.Tables {
+		if def.ID != index.TableVanish && def.ID != index.TableVanishing {
+			tables = append(tables, lmdbx.Table{Name: def.Name, IntegerKey: def.IntegerKey, DupSort: def.DupSort, DupFixed: def.DupFixed})
+		}
+	}
+	env, err := lmdbx.Open(lmdbx.Options{Dir: dir, Tables: tables}, nil, func(x *lmdbx.Txn) error {
+		one := binary.BigEndian.AppendUint64(nil, 1)
+		return errors.Join(
+			x.Put(int(index.TableMeta), []byte("format"), one),
+			x.Put(int(index.TableMeta), []byte("nextLevId"), one),
+			x.Put(int(index.TableMeta), []byte("indexes"), []byte(store.AllIndexes())))
+	})
+	if err == nil {
+		err = env.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(store.Options{Dir: dir, ReadOnly: true})
+	if err == nil {
+		db.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "it has no table vanish yet") {
+		t.Errorf("opened for reading: %v", err)
+	}
+	db = reopen(t, nil, dir)
+	put(t, db, author{t, 1}.event(1, 1), author{t, 1}.event(62, 1))
+	db = reopen(t, db, dir)
+	if got := len(swept(t, db)); got != 1 {
+		t.Errorf("%d events are left", got)
 	}
 }

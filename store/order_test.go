@@ -133,9 +133,9 @@ func TestOrderDense(t *testing.T) {
 	var lines [][]byte
 	var want []string
 	for w := range worlds {
-		world := denseWorld(rand.New(rand.NewPCG(uint64(w), 5)), 10*w)
+		world := testdb.DenseWorld(rand.New(rand.NewPCG(uint64(w), 5)), 10*w)
 		lines = append(lines, world...)
-		want = append(want, visibleDense(world)...)
+		want = append(want, visible(world)...)
 	}
 	slices.Sort(want)
 	var events []*nostr.Event
@@ -150,63 +150,4 @@ func TestOrderDense(t *testing.T) {
 			}
 		})
 	}
-}
-
-// denseWorld returns up to 14 events of the keys from number key on.
-func denseWorld(rng *rand.Rand, key int) (lines [][]byte) {
-	var events []testdb.Event
-	pubkeys := []string{testdb.Key(key).Pubkey(), testdb.Key(key + 1).Pubkey()}
-	kinds, authors, seconds := []int{0, 1, 5, 5, 5, 30000, 30000, 1059}, 2, 4
-	if key%20 == 0 {
-		kinds, authors, seconds = []int{0, 5}, 1, 2
-		pubkeys[1] = pubkeys[0]
-	}
-	for range 6 + rng.IntN(9) {
-		author := rng.IntN(authors)
-		e := testdb.Event{Kind: kinds[rng.IntN(len(kinds))], CreatedAt: int64(1000 + rng.IntN(seconds)), Content: fmt.Sprint(rng.IntN(1000))}
-		switch e.Kind {
-		case 1059:
-			e.Tags = [][]string{{"p", pubkeys[rng.IntN(2)]}}
-		case 30000:
-			e.Tags = [][][]string{nil, {{"d"}}, {{"d", ""}}, {{"d", "x"}}}[rng.IntN(4)]
-		case 5:
-			for range 1 + rng.IntN(2) {
-				e.Tags = append(e.Tags, denseTarget(rng, events, pubkeys))
-			}
-		}
-		line := testdb.Sign(key+author, e)
-		lines, events = append(lines, line), append(events, testdb.Decode(line))
-	}
-	return lines
-}
-
-// denseTarget returns a tag that deletes one of the events, or its address.
-func denseTarget(rng *rand.Rand, events []testdb.Event, pubkeys []string) []string {
-	if len(events) == 0 || rng.IntN(3) == 0 {
-		spelled := []string{"0:%s:", "30000:%s:", "30000:%s:x"}[rng.IntN(3)]
-		return []string{"a", fmt.Sprintf(spelled, pubkeys[rng.IntN(2)])}
-	}
-	e := events[rng.IntN(len(events))]
-	if a := testdb.Address(e); a != "" && rng.IntN(2) == 0 {
-		return []string{"a", a}
-	}
-	return []string{"e", e.ID}
-}
-
-// visibleDense is visible, with gift wraps deleted by their recipients (59-R3).
-func visibleDense(lines [][]byte) []string {
-	byID := map[string]testdb.Event{}
-	for _, line := range lines {
-		byID[testdb.Decode(line).ID] = testdb.Decode(line)
-	}
-	return slices.DeleteFunc(visible(lines), func(id string) bool {
-		e := byID[id]
-		for _, d := range byID {
-			if e.Kind == 1059 && d.Kind == 5 && d.Pubkey == e.Tags[0][1] &&
-				slices.ContainsFunc(d.Tags, func(tag []string) bool { return tag[0] == "e" && tag[1] == id }) {
-				return true
-			}
-		}
-		return false
-	})
 }

@@ -7,8 +7,8 @@ import (
 
 // Visible returns what a relay that has seen all the events, in whichever
 // order, still shows: the latest of each address (01-R12, 01-R14), nothing
-// ephemeral (01-R13), nothing that its own author has deleted (NIP-09), and
-// nothing whose author or, of a gift wrap, recipient has asked to vanish since
+// ephemeral (01-R13), nothing that its own author or, of a gift wrap, recipient
+// has deleted (NIP-09, 59-R3), and nothing whose author or recipient has asked to vanish since
 // (NIP-62); every such request is taken as one to this relay. What was deleted
 // by id has superseded older versions all the same: they do not come back. And
 // what a deletion has deleted stays so when the deletion has vanished.
@@ -51,18 +51,20 @@ func isD(tag []string) bool { return len(tag) > 0 && tag[0] == "d" }
 func isEphemeral(kind int) bool { return kind/10000 == 2 }
 
 // deleted reports whether one of the deletions is of e and by its author: by
-// id, or by an address up to the deletion's time. Deletions stay.
+// id, or by an address up to the deletion's time; or of a gift wrap, by id, by
+// one it is for. Deletions stay, and so do requests to vanish.
 func deleted(e Event, deletions []Event) bool {
 	if e.Kind == 5 || e.Kind == 62 {
 		return false
 	}
 	address := Address(e)
 	return slices.ContainsFunc(deletions, func(d Event) bool {
+		byID := slices.Contains(d.values("#e"), e.ID)
 		if d.Pubkey != e.Pubkey {
-			return false
+			return byID && isWrapFor(e, d.Pubkey)
 		}
 		byAddress := address != "" && slices.Contains(d.values("#a"), address)
-		return byAddress && e.CreatedAt <= d.CreatedAt || slices.Contains(d.values("#e"), e.ID)
+		return byID || byAddress && e.CreatedAt <= d.CreatedAt
 	})
 }
 
@@ -70,7 +72,10 @@ func deleted(e Event, deletions []Event) bool {
 // e. Requests stay.
 func vanished(e Event, events []Event) bool {
 	return e.Kind != 62 && slices.ContainsFunc(events, func(r Event) bool {
-		isWrapFor := (e.Kind == 1059 || e.Kind == 21059) && slices.Contains(e.values("#p"), r.Pubkey)
-		return r.Kind == 62 && e.CreatedAt <= r.CreatedAt && (e.Pubkey == r.Pubkey || isWrapFor)
+		return r.Kind == 62 && e.CreatedAt <= r.CreatedAt && (e.Pubkey == r.Pubkey || isWrapFor(e, r.Pubkey))
 	})
+}
+
+func isWrapFor(e Event, pubkey string) bool {
+	return (e.Kind == 1059 || e.Kind == 21059) && slices.Contains(e.values("#p"), pubkey)
 }
