@@ -114,6 +114,7 @@ type client struct {
 	ws *websocket.Conn
 }
 
+// dial connects to a relay and takes its challenge.
 func dial(t *testing.T, url string) *client {
 	t.Helper()
 	ws, _, err := websocket.DefaultDialer.Dial(url, nil)
@@ -121,7 +122,9 @@ func dial(t *testing.T, url string) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ws.Close() })
-	return &client{t, ws}
+	c := &client{t, ws}
+	c.expect(`"AUTH"`)
+	return c
 }
 
 func (c *client) send(message string) {

@@ -70,9 +70,6 @@ func (c *relayCmd) run(ctx context.Context, _ []string, io stdio) (err error) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(io.err, nil))
-	if a := cfg.Relay.Auth; a.Enabled && a.ServiceURL == "" {
-		log.Warn("relay.auth.serviceUrl is not set: clients can authenticate over loopback only, and nobody else can read private messages")
-	}
 	if err := limitFiles(cfg.Relay.NoFiles); err != nil {
 		log.Warn("the limit of open files stays as it is", "error", err)
 	}
@@ -90,6 +87,9 @@ func (c *relayCmd) run(ctx context.Context, _ []string, io stdio) (err error) {
 	pipe := ingest.New(db, ingest.Options{Rules: clientRules(&cfg), Ephemeral: server.Broadcast, Log: log})
 	if err := announce(ctx, log, db, ln); err != nil {
 		return errors.Join(err, ln.Close(), pipe.Close(ctx))
+	}
+	if a := cfg.Relay.Auth; a.Enabled && a.ServiceURL == "" {
+		log.Warn("relay.auth.serviceUrl is not set: clients can authenticate over loopback only, and nobody else can read private messages")
 	}
 	deadline := time.Duration(cfg.Relay.ShutdownDeadlineSeconds) * time.Second
 	return serve(ctx, log, server, ln, pipe, deadline)

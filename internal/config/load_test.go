@@ -105,7 +105,6 @@ func TestStrfryFile(t *testing.T) {
 	}
 	want := []string{
 		"events.ephemeralEventsLifetimeSeconds",
-		"relay.auth.enabled",
 		"relay.compression.slidingWindow",
 		"relay.numThreads.ingester", "relay.numThreads.reqWorker",
 		"relay.numThreads.reqMonitor", "relay.numThreads.negentropy",
