@@ -7,14 +7,18 @@ import (
 	"strconv"
 )
 
-// How to spell the control characters for which NIP-01 has no escape: it wants
-// them as they are, which is no JSON, and so libraries in wide use hash what
-// they would send (01-R3).
+// A spelling is how characters are written for which there are two ways.
 type spelling int
 
 const (
-	escaped  spelling = iota // \u0001
-	verbatim                 // the byte itself
+	// escaped writes control characters for which NIP-01 has no escape as
+	// \u0001. That is how they are sent, and what libraries in wide use hash.
+	escaped spelling = iota
+	// verbatim leaves them as they are, which is what NIP-01 hashes (01-R3).
+	verbatim
+	// html writes <, > and & as \u003c as well, as Go's encoding/json does
+	// unless told otherwise. Nobody else does: no id is made so.
+	html
 )
 
 // appendValue appends any JSON value as NIP-01 spells it for the id: without
@@ -54,7 +58,7 @@ func appendString(b []byte, s string, how spelling) []byte {
 		switch short, ok := escapes[c]; {
 		case ok:
 			b = append(b, '\\', short)
-		case c < 0x20 && how == escaped:
+		case c < 0x20 && how != verbatim, how == html && (c == '<' || c == '>' || c == '&'):
 			b = fmt.Appendf(b, `\u%04x`, c)
 		default:
 			b = append(b, c)

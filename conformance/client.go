@@ -16,7 +16,8 @@ type client struct {
 	ws        *websocket.Conn
 	timeout   time.Duration
 	challenge string // the last one that came (NIP-42)
-	barriers  int    // questions asked by quiet
+	questions int
+	over      map[string]bool // subscriptions of questions that were answered
 }
 
 // A message is what a relay sent.
@@ -36,7 +37,7 @@ func dial(ctx context.Context, name, url string, timeout time.Duration) (*client
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	ws.SetReadLimit(maxMessage)
-	return &client{name: name, ws: ws, timeout: timeout}, nil
+	return &client{name: name, ws: ws, timeout: timeout, over: map[string]bool{}}, nil
 }
 
 func (c *client) close() {
@@ -50,8 +51,19 @@ func (c *client) send(text string) error {
 	return c.ws.WriteMessage(websocket.TextMessage, []byte(text))
 }
 
-// next returns the next message, and remembers it if it is a challenge.
+// next returns the next message, and remembers it if it is a challenge. What
+// still comes for a question that was answered is passed over: it had its CLOSE,
+// which another connection may have overtaken.
 func (c *client) next() (message, error) {
+	for {
+		m, err := c.read()
+		if err != nil || !c.over[m.part(1)] {
+			return m, err
+		}
+	}
+}
+
+func (c *client) read() (message, error) {
 	c.ws.SetReadDeadline(time.Now().Add(c.timeout))
 	_, b, err := c.ws.ReadMessage()
 	var late net.Error
@@ -86,13 +98,25 @@ func (m *message) verb() string { return m.part(0) }
 // mayAlways reports whether a relay may send such a message at any time.
 func (m *message) mayAlways() bool { return m.verb() == "AUTH" || m.verb() == "NOTICE" }
 
+// question opens a subscription of the suite's own.
+func (c *client) question(filters string) (sub string, err error) {
+	c.questions++
+	sub = fmt.Sprintf("question-%d", c.questions)
+	return sub, c.send(fmt.Sprintf(`["REQ",%q,%s]`, sub, filters))
+}
+
+// answered ends it.
+func (c *client) answered(sub string) error {
+	c.over[sub] = true
+	return c.send(fmt.Sprintf(`["CLOSE",%q]`, sub))
+}
+
 // ask sends a harmless question, to which the relay has one answer, and
 // returns the first message that is not that answer, nil if there is none. A
 // relay answers a connection in order, so what it had to say before has come.
 func (c *client) ask(filter string) (*message, error) {
-	c.barriers++
-	sub := fmt.Sprintf("barrier-%d", c.barriers)
-	if err := c.send(fmt.Sprintf(`["REQ",%q,%s]`, sub, filter)); err != nil {
+	sub, err := c.question(filter)
+	if err != nil {
 		return nil, err
 	}
 	var other *message
@@ -102,10 +126,8 @@ func (c *client) ask(filter string) (*message, error) {
 			return other, err
 		}
 		switch {
-		case m.part(1) == sub && m.verb() == "CLOSED":
-			return other, nil
-		case m.part(1) == sub && m.verb() == "EOSE":
-			return other, c.send(fmt.Sprintf(`["CLOSE",%q]`, sub))
+		case m.part(1) == sub && (m.verb() == "EOSE" || m.verb() == "CLOSED"):
+			return other, c.answered(sub)
 		case other == nil && !m.mayAlways():
 			other = &m
 		}

@@ -35,6 +35,9 @@ type draft struct {
 // until the id has the bits.
 const try = "TRY"
 
+// maxTries is enough for any number of bits that a script should ask for.
+const maxTries = 1 << 20
+
 // sign finishes the event.
 func (d *draft) sign() (event, error) {
 	e := d.event
@@ -42,14 +45,9 @@ func (d *draft) sign() (event, error) {
 	if e.pubkey == "" {
 		e.pubkey = pubkeyOf(d.by)
 	}
-	hash := e.hash(d.how)
-	for n := 0; d.bits >= 0 && zeroBits(hash) != d.bits; n++ {
-		if n == 1<<22 {
-			return e, fmt.Errorf("no id of %d bits found", d.bits)
-		}
-		e.tags = replaceTry(d.tags, n)
-		e.content = replaceTry(d.content, n)
-		hash = e.hash(d.how)
+	hash, err := d.mine(&e)
+	if err != nil {
+		return e, err
 	}
 	sig, err := schnorr.Sign(d.by, hash[:])
 	if err != nil {
@@ -58,6 +56,24 @@ func (d *draft) sign() (event, error) {
 	e.id, e.sig = hex.EncodeToString(hash[:]), hex.EncodeToString(sig.Serialize())
 	e.json = e.text()
 	return e, nil
+}
+
+// mine puts numbers in place of try until the id of e is as the draft wants it,
+// and returns the id.
+func (d *draft) mine(e *event) (hash [32]byte, err error) {
+	if d.bits < 0 {
+		return e.hash(d.how), nil
+	}
+	if !strings.Contains(e.text(), try) {
+		return hash, fmt.Errorf("bits without a %s", try)
+	}
+	for n := range maxTries {
+		e.tags, e.content = replaceTry(d.tags, n), replaceTry(d.content, n)
+		if hash = e.hash(d.how); zeroBits(hash) == d.bits {
+			return hash, nil
+		}
+	}
+	return hash, fmt.Errorf("no id of %d bits found", d.bits)
 }
 
 // hash returns the id: the sha256 of the six parts as NIP-01 spells them.

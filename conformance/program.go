@@ -38,6 +38,7 @@ var settings = []string{
 // optionKeys are the keys of the options that scripts need.
 var optionKeys = map[string]string{
 	"pow":        "events.minPowDifficulty",
+	"max-age":    "events.rejectEventsOlderThanSeconds",
 	"max-limit":  "relay.maxFilterLimit",
 	"max-subs":   "relay.maxSubsPerConnection",
 	"max-tags":   "events.maxNumTags",
@@ -50,22 +51,15 @@ func NewProgram(path, dir string) *Program {
 	return &Program{path: path, dir: dir, targets: map[string]*Target{}}
 }
 
-// Relay is the [Source] of relays of the program.
+// Relay is the [Source] of the program's relays.
 func (p *Program) Relay(ctx context.Context, options []string) (*Target, error) {
 	name := strings.Join(options, " ")
 	if t := p.targets[name]; t != nil {
 		return t, nil
 	}
-	args := []string{"--db", filepath.Join(p.dir, fmt.Sprint("db", len(p.targets))), "relay"}
-	for _, set := range settings {
-		args = append(args, "--set", set)
-	}
-	for _, option := range options {
-		key, value, _ := strings.Cut(option, "=")
-		if optionKeys[key] == "" {
-			return nil, fmt.Errorf("wok has no option %q", key)
-		}
-		args = append(args, "--set", optionKeys[key]+"="+value)
+	args := p.arguments(options)
+	if args == nil {
+		return nil, nil
 	}
 	url, err := p.start(ctx, args)
 	if err != nil {
@@ -73,6 +67,24 @@ func (p *Program) Relay(ctx context.Context, options []string) (*Target, error) 
 	}
 	p.targets[name] = &Target{URL: url, Own: ownURL}
 	return p.targets[name], nil
+}
+
+// arguments returns the command line of the next relay, nil if wok has not all
+// of the options.
+func (p *Program) arguments(options []string) []string {
+	args := []string{"--db", filepath.Join(p.dir, fmt.Sprint("db", len(p.targets))), "relay"}
+	for _, set := range settings {
+		args = append(args, "--set", set)
+	}
+	for _, option := range options {
+		name, value, _ := strings.Cut(option, "=")
+		key := optionKeys[name]
+		if key == "" {
+			return nil
+		}
+		args = append(args, "--set", key+"="+value)
+	}
+	return args
 }
 
 var listening = regexp.MustCompile(`msg=listening url=(ws://\S+)`)

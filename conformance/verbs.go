@@ -11,7 +11,7 @@ import (
 // event: event NAME field=value…, a signed event. Fields are by, kind, at,
 // tags, content; pubkey in place of that of by; bits, the leading zero bits
 // that the id shall have, for which TRY in tags and content is replaced; and
-// hashed=verbatim, see spelling. What is left out is alice, 1, t, [] and "".
+// hashed=verbatim or html, see spelling. What is left out is alice, 1, t, [] and "".
 func (p *player) event(s *step) error {
 	name, text, _ := strings.Cut(s.text, " ")
 	text, err := p.expand(s.client, text)
@@ -72,7 +72,7 @@ func (p *player) setField(d *draft, field string, value any) (err error) {
 	case "content":
 		d.content = value
 	case "hashed":
-		d.how = map[string]spelling{"verbatim": verbatim}[word]
+		d.how = map[string]spelling{"verbatim": verbatim, "html": html}[word]
 	case "bits":
 		number, _ := value.(json.Number)
 		d.bits, err = strconv.Atoi(string(number))
@@ -139,14 +139,16 @@ func (p *player) find(s *step) error {
 	if !ok {
 		return fmt.Errorf("find FILTER -> NAMES, or nothing")
 	}
-	if err := p.write(c, `["REQ","find",`+filters+`]`); err != nil {
-		return err
+	p.sent = c.name + "> a REQ of " + filters
+	sub, err := c.question(filters)
+	if err != nil {
+		return differs("to send", err.Error())
 	}
 	want := strings.Fields(names)
 	if names == "nothing" {
 		want = nil
 	}
-	got, err := p.found(c)
+	got, err := p.found(c, sub)
 	if err != nil {
 		return err
 	}
@@ -155,18 +157,18 @@ func (p *player) find(s *step) error {
 	if !slices.Equal(want, got) {
 		return differs(listed(want), listed(got))
 	}
-	return p.write(c, `["CLOSE","find"]`)
+	return c.answered(sub)
 }
 
 // found reads the answer to find up to its EOSE.
-func (p *player) found(c *client) (names []string, err error) {
+func (p *player) found(c *client, sub string) (names []string, err error) {
 	for {
 		m, err := p.read(c, "EVENTs and EOSE")
 		switch {
 		case err != nil:
 			return nil, err
 		case m.mayAlways():
-		case m.part(1) != "find" || m.verb() == "CLOSED":
+		case m.part(1) != sub || m.verb() == "CLOSED":
 			return nil, differs("EVENTs and EOSE", m.text)
 		case m.verb() == "EOSE":
 			return names, nil
