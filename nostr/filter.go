@@ -24,7 +24,7 @@ type Filter struct {
 	IDs     [][32]byte
 	Authors [][32]byte
 	Kinds   []uint16
-	Tags    []TagCondition // by letter, one each
+	Tags    []TagCondition // by letter; one with values to choose from, others with Each
 	Since   uint64         // unix seconds, inclusive; 0 is no bound
 	Until   uint64         // unix seconds, inclusive; NoUntil is no bound
 	Limit   int            // of the stored events; NoLimit is no limit, 0 is none of them
@@ -44,8 +44,17 @@ const (
 // its hash; Long keeps such texts, because a hash cannot be written back.
 type TagCondition struct {
 	Letter byte
+	Each   bool         // asked for by "&", which wants every value: one condition a value (NIP-91)
 	Values []packed.Tag // sorted, distinct
 	Long   []string     // sorted, distinct: the texts of the hashes in Values
+}
+
+// Name returns the key of the condition in JSON, "#t" or "&t".
+func (c *TagCondition) Name() string {
+	if c.Each {
+		return "&" + string(c.Letter)
+	}
+	return "#" + string(c.Letter)
 }
 
 // NewFilter returns a filter without conditions.
@@ -69,10 +78,11 @@ func (f *Filter) DecidedByPosting() bool {
 	return f.IDs == nil && f.Authors == nil && len(f.Tags) == 0
 }
 
-// Tag returns the condition on the given letter, nil where there is none.
+// Tag returns the condition on the given letter that has values to choose from,
+// nil where there is none.
 func (f *Filter) Tag(letter byte) *TagCondition {
 	for i := range f.Tags {
-		if f.Tags[i].Letter == letter {
+		if f.Tags[i].Letter == letter && !f.Tags[i].Each {
 			return &f.Tags[i]
 		}
 	}
@@ -85,13 +95,53 @@ func (f *Filter) compile() {
 	f.Authors = sortKeys(f.Authors)
 	slices.Sort(f.Kinds)
 	f.Kinds = slices.Compact(f.Kinds)
-	slices.SortFunc(f.Tags, func(a, b TagCondition) int { return int(a.Letter) - int(b.Letter) })
+	f.bindEach()
 	for i := range f.Tags {
 		c := &f.Tags[i]
 		slices.SortFunc(c.Values, func(a, b packed.Tag) int { return bytes.Compare(a, b) })
 		c.Values = slices.CompactFunc(c.Values, func(a, b packed.Tag) bool { return bytes.Equal(a, b) })
 		slices.Sort(c.Long)
 		c.Long = slices.Compact(c.Long)
+	}
+}
+
+// bindEach orders the conditions. What "&" asks for binds first (NIP-91): it is
+// asked for once, and is no choice of the same letter any more.
+func (f *Filter) bindEach() {
+	slices.SortFunc(f.Tags, func(a, b TagCondition) int {
+		switch {
+		case a.Letter != b.Letter:
+			return int(a.Letter) - int(b.Letter)
+		case a.Each != b.Each:
+			if a.Each {
+				return 1
+			}
+			return -1
+		}
+		return slices.CompareFunc(a.Values, b.Values, func(x, y packed.Tag) int { return bytes.Compare(x, y) })
+	})
+	f.Tags = slices.CompactFunc(f.Tags, func(a, b TagCondition) bool {
+		return a.Each && b.Each && len(a.Values) == 1 && len(b.Values) == 1 && bytes.Equal(a.Values[0], b.Values[0])
+	})
+	var each []packed.Tag
+	for _, c := range f.Tags {
+		if c.Each {
+			each = append(each, c.Values...)
+		}
+	}
+	if each == nil {
+		return
+	}
+	asked := func(t packed.Tag) bool {
+		return slices.ContainsFunc(each, func(e packed.Tag) bool { return bytes.Equal(e, t) })
+	}
+	f.Tags = slices.DeleteFunc(f.Tags, func(c TagCondition) bool {
+		return !c.Each && slices.ContainsFunc(c.Values, asked) && !slices.ContainsFunc(c.Values, func(t packed.Tag) bool { return !asked(t) })
+	})
+	for i := range f.Tags {
+		if c := &f.Tags[i]; !c.Each {
+			c.Values = slices.DeleteFunc(c.Values, asked)
+		}
 	}
 }
 

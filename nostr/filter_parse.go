@@ -20,6 +20,9 @@ type FilterLimits struct {
 	// refusing the filter. Tag conditions that cannot be met, and search, are
 	// refused all the same: without them the answer would be another one.
 	IgnoreUnknown bool
+	// Each lets filters ask for events that have each of several tags: "&t"
+	// (NIP-91, a draft).
+	Each bool
 }
 
 // ParseFilter reads a filter, which must be all of raw. The error is a
@@ -101,8 +104,13 @@ func (p *filterParser) member() (err error) {
 	if err := p.expect(':'); err != nil {
 		return err
 	}
-	if len(key) == 2 && key[0] == '#' && packed.IsLetter(key[1]) {
-		return p.tag(key[1])
+	if len(key) == 2 && packed.IsLetter(key[1]) {
+		switch {
+		case key[0] == '#':
+			return p.tag(key[1])
+		case key[0] == '&' && p.lim.Each:
+			return p.each(key[1])
+		}
 	}
 	word := slices.Index(filterWords[:], string(key))
 	if word < 0 {
@@ -135,8 +143,7 @@ func (p *filterParser) word(key string) (err error) {
 }
 
 // unknown deals with a key that is no condition of ours: tag names longer than
-// a letter, which no index holds; "&t", all of several tags (NIP-91), still a
-// draft; search (NIP-50); and anything else.
+// a letter, which no index holds; "&t" (NIP-91) where it is not offered; search (NIP-50); and anything else.
 func (p *filterParser) unknown(key []byte) error {
 	word := len(key) > 0 && packed.IsLetter(key[0]) && string(key) != "search"
 	if word && p.lim.IgnoreUnknown {
@@ -219,6 +226,9 @@ func (p *filterParser) tag(letter byte) error {
 	if p.lim.MaxTags > 0 && len(p.f.Tags) == p.lim.MaxTags {
 		return Refuse(PrefixBlocked, "a filter may have %d tag letters", p.lim.MaxTags)
 	}
+	if len(p.f.Tags) == maxTagConditions {
+		return Refuse(PrefixBlocked, "a filter may have %d conditions on tags", maxTagConditions)
+	}
 	c := TagCondition{Letter: letter}
 	before := p.values
 	p.tags = p.tags[:0]
@@ -228,6 +238,34 @@ func (p *filterParser) tag(letter byte) error {
 	c.Values = splitTags(p.tags, p.values-before)
 	p.f.Tags = append(p.f.Tags, c)
 	return nil
+}
+
+// each reads the tags of one letter of which an event must have all: a condition
+// for each of them. An empty list is met by nothing, as any is.
+func (p *filterParser) each(letter byte) error {
+	key := "&" + string(letter)
+	if slices.ContainsFunc(p.f.Tags, func(c TagCondition) bool { return c.Each && c.Letter == letter }) {
+		return Refuse(PrefixInvalid, "%s stands twice in the filter", key)
+	}
+	n := 0
+	err := p.list(key, func() error {
+		if len(p.f.Tags) == maxTagConditions {
+			return Refuse(PrefixBlocked, "a filter may have %d conditions on tags", maxTagConditions)
+		}
+		c := TagCondition{Letter: letter, Each: true}
+		p.tags = p.tags[:0]
+		if err := p.tagValue(key, &c); err != nil {
+			return err
+		}
+		c.Values = splitTags(p.tags, 1)
+		p.f.Tags = append(p.f.Tags, c)
+		n++
+		return nil
+	})
+	if err == nil && n == 0 {
+		p.f.Tags = append(p.f.Tags, TagCondition{Letter: letter, Each: true})
+	}
+	return err
 }
 
 // tagValue reads one value of a tag condition to the end of p.tags.

@@ -20,8 +20,8 @@ func (f *Filter) AppendJSON(dst []byte) []byte {
 	w.keys("ids", f.IDs)
 	w.keys("authors", f.Authors)
 	w.kinds(f.Kinds)
-	for i := range f.Tags {
-		w.tags(&f.Tags[i])
+	for i := 0; i < len(f.Tags); {
+		i += w.tags(f.Tags[i:])
 	}
 	if f.Since != 0 {
 		w.number("since", f.Since)
@@ -89,28 +89,44 @@ func (w *filterWriter) kinds(kinds []uint16) {
 	w.dst = append(w.dst, ']')
 }
 
-func (w *filterWriter) tags(c *TagCondition) {
-	w.key("#" + string(c.Letter))
+// tags writes the first of some conditions, with those that belong to the same
+// "&", and returns how many that were.
+func (w *filterWriter) tags(cs []TagCondition) int {
+	n := 1
+	w.key(cs[0].Name())
+	for cs[0].Each && n < len(cs) && cs[n].Each && cs[n].Letter == cs[0].Letter {
+		n++
+	}
 	w.dst = append(w.dst, '[')
-	n := 0
+	i := 0
+	for _, c := range cs[:n] {
+		i = w.values(&c, i)
+	}
+	w.dst = append(w.dst, ']')
+	return n
+}
+
+// values writes the values of a condition, the first of which is number i of its
+// list, and returns the number of the next.
+func (w *filterWriter) values(c *TagCondition, i int) int {
 	for _, t := range c.Values {
 		switch t.Form() {
 		case packed.Hex:
-			w.comma(n)
+			w.comma(i)
 			w.dst = appendHexString(w.dst, t.Value())
-			n++
+			i++
 		case packed.Text:
-			w.comma(n)
+			w.comma(i)
 			w.dst = appendString(w.dst, string(t.Value()))
-			n++
+			i++
 		}
 	}
 	for _, text := range c.Long {
-		w.comma(n)
+		w.comma(i)
 		w.dst = appendString(w.dst, text)
-		n++
+		i++
 	}
-	w.dst = append(w.dst, ']')
+	return i
 }
 
 // appendHexString appends b as a JSON string of lowercase hex digits.
@@ -138,7 +154,7 @@ func (f *Filter) Shape() string {
 		add("kinds:%d", len(f.Kinds))
 	}
 	for _, c := range f.Tags {
-		add("#%c:%d", c.Letter, len(c.Values))
+		add("%s:%d", c.Name(), len(c.Values))
 	}
 	if f.Since != 0 {
 		add("since")

@@ -56,24 +56,24 @@ func hasKey(keys [][32]byte, key []byte) bool {
 
 // matchTags walks an event's tags once, until each condition has been met.
 func (f *Filter) matchTags(ts packed.Tags) bool {
-	var open uint64 // a bit for each letter whose condition is still to be met
-	for i := range f.Tags {
-		open |= letterBit(f.Tags[i].Letter)
-	}
+	open := ^uint64(0) >> (maxTagConditions - len(f.Tags)) // a bit for each condition still to be met
 	for t, ok := ts.Next(); ok; t, ok = ts.Next() {
-		bit := letterBit(t.Letter())
-		if open&bit == 0 || !f.Tag(t.Letter()).has(t) {
-			continue
-		}
-		if open &^= bit; open == 0 {
-			return true
+		for i := range f.Tags {
+			c := &f.Tags[i]
+			if open>>i&1 == 0 || c.Letter != t.Letter() || !c.has(t) {
+				continue
+			}
+			if open &^= 1 << i; open == 0 {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// letterBit returns one of 64 bits: the low six bits tell all letters apart.
-func letterBit(letter byte) uint64 { return 1 << (letter & 63) }
+// maxTagConditions is how many conditions on tags a filter may have: all the
+// letters, or some letters with several values each by "&".
+const maxTagConditions = 64
 
 // has reports whether t is one of the condition's values.
 func (c *TagCondition) has(t packed.Tag) bool {

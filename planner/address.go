@@ -21,8 +21,8 @@ func addressTerm(tx *store.Txn, f *nostr.Filter) (Term, bool, error) {
 	if !ok {
 		return t, false, nil
 	}
-	if ds[0] != nil {
-		t.what.letter = 'd'
+	if d := f.Tag('d'); ds[0] != nil {
+		t.what.tags = 1 << slices.IndexFunc(f.Tags, func(c nostr.TagCondition) bool { return &c.Values[0] == &d.Values[0] })
 	}
 	t.Lists = len(f.Authors) * len(f.Kinds) * len(ds)
 	if t.Lists > maxLookups {

@@ -58,14 +58,14 @@ func learn(tx *store.Txn, f *nostr.Filter, ts []Term, readless bool) (facts, err
 		k.limit = float64(f.Limit)
 	}
 	// Of conditions that several terms settle, the narrowest tells most.
-	both, tags := 1.0, map[byte]float64{}
+	both, tags := 1.0, map[uint64]float64{}
 	for i := range ts {
 		t := &ts[i]
 		part := math.Min(1, float64(t.Postings)/k.events)
 		switch {
-		case t.what.letter != 0:
-			if old, ok := tags[t.what.letter]; !ok || part < old {
-				tags[t.what.letter] = part
+		case t.what.tags != 0:
+			if old, ok := tags[t.what.tags]; !ok || part < old {
+				tags[t.what.tags] = part
 			}
 		case t.lookedUp(), t.what.authors && t.what.kinds:
 			both = part

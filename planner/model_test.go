@@ -25,7 +25,9 @@ type model struct {
 }
 
 func newModel(t *testing.T, seed uint64) *model {
-	return &model{db: testdb.Open(t), random: testdb.NewRandom(seed)}
+	m := &model{db: testdb.Open(t), random: testdb.NewRandom(seed)}
+	m.random.Each = true
+	return m
 }
 
 // put stores n more random events in batches of random size.
@@ -106,7 +108,7 @@ func (m *model) request(t *testing.T) request {
 	t.Helper()
 	var r request
 	for _, text := range m.random.Filters() {
-		f, err := nostr.ParseFilter(text, nostr.FilterLimits{})
+		f, err := nostr.ParseFilter(text, nostr.FilterLimits{Each: true})
 		if err != nil {
 			t.Fatalf("filter %s: %v", text, err)
 		}

@@ -22,9 +22,11 @@ type Path struct {
 func newPath(f *nostr.Filter, ts ...Term) Path {
 	p := Path{Terms: slices.Clone(ts), settled: *f}
 	slices.SortStableFunc(p.Terms, func(a, b Term) int { return cmp.Compare(a.Postings, b.Postings) })
+	var what settles
 	for i := range p.Terms {
-		p.settled = p.Terms[i].what.from(&p.settled)
+		what = what.and(p.Terms[i].what)
 	}
+	p.settled = what.from(f)
 	p.plain = p.settled.DecidedByPosting()
 	return p
 }
@@ -38,7 +40,7 @@ func paths(f *nostr.Filter, ts []Term) []Path {
 	for _, t := range ts {
 		all = append(all, newPath(f, t))
 		switch {
-		case t.what.letter != 0 && !t.what.authors:
+		case t.what.tags != 0 && !t.what.authors:
 			joinable = append(joinable, t)
 		case t.what.authors && !t.lookedUp():
 			joinable = joinAuthor(joinable, t)

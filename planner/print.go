@@ -82,7 +82,7 @@ func (p *Path) tests() []string {
 		on = append(on, "16 bits of the author on the posting, then all on the event")
 	}
 	for i := range f.Tags {
-		on = append(on, fmt.Sprintf("#%c on the event", f.Tags[i].Letter))
+		on = append(on, f.Tags[i].Name()+" on the event")
 	}
 	return on
 }

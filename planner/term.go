@@ -42,7 +42,12 @@ func (t *Term) appendKey(dst []byte, i int) []byte {
 // settles says which conditions of a filter a term takes care of.
 type settles struct {
 	ids, authors, kinds bool
-	letter              byte // of a tag condition, 0 for none
+	tags                uint64 // a bit for each condition in Filter.Tags
+}
+
+// and adds what another term takes care of.
+func (s settles) and(t settles) settles {
+	return settles{s.ids || t.ids, s.authors || t.authors, s.kinds || t.kinds, s.tags | t.tags}
 }
 
 // from returns f without the conditions that are settled.
@@ -57,8 +62,13 @@ func (s settles) from(f *nostr.Filter) nostr.Filter {
 	if s.kinds {
 		g.Kinds = nil
 	}
-	if s.letter != 0 {
-		g.Tags = slices.DeleteFunc(slices.Clone(g.Tags), func(c nostr.TagCondition) bool { return c.Letter == s.letter })
+	if s.tags != 0 {
+		g.Tags = nil
+		for i, c := range f.Tags {
+			if s.tags>>i&1 == 0 {
+				g.Tags = append(g.Tags, c)
+			}
+		}
 	}
 	return g
 }
@@ -124,10 +134,10 @@ func appendTerms(ts []Term, d *index.Def, f *nostr.Filter) []Term {
 	if !d.HasTag() {
 		return append(ts, t)
 	}
-	for _, c := range f.Tags {
+	for i, c := range f.Tags {
 		u := t
-		u.Name += " #" + string(c.Letter)
-		u.what.letter, u.tags = c.Letter, c.Values
+		u.Name += " " + c.Name()
+		u.what.tags, u.tags = 1<<i, c.Values
 		if u.Lists *= len(c.Values); u.Lists <= maxLists {
 			ts = append(ts, u)
 		}
@@ -163,7 +173,7 @@ func (t *Term) measure(tx *store.Txn, most int) error {
 
 // disjoint reports whether no event can stand in two of the term's lists: an
 // event has one author and one kind, but many tags.
-func (t *Term) disjoint() bool { return t.what.letter == 0 }
+func (t *Term) disjoint() bool { return t.what.tags == 0 }
 
 // open returns the postings of the term in a transaction.
 func (t *Term) open(tx *store.Txn) source {

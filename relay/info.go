@@ -96,6 +96,7 @@ func (s *Server) nips() []int {
 		59: s.opts.Auth.Enabled && s.opts.Auth.Gate.Gated(1059),
 		67: s.opts.Hints,
 		70: s.opts.Auth.Enabled,
+		91: s.opts.Limits.Each,
 	} {
 		if on {
 			nips = append(nips, nip)

@@ -60,6 +60,7 @@ type Limits struct {
 	// with its live events. 0 for no limit.
 	MaxPendingBytes int
 	Narrow          Narrow
+	Each            bool // serve filters with "&t" (NIP-91)
 	IgnoreUnknown   bool // pass over unknown words in filters
 	NoCount         bool // refuse COUNT
 	// MaxCount is where a COUNT that must look at each event ends, with an
@@ -149,6 +150,7 @@ func (l *Limits) messages() nostr.MessageLimits {
 			MaxTags:       l.MaxTagLetters,
 			MaxLimit:      l.MaxLimit,
 			IgnoreUnknown: l.IgnoreUnknown,
+			Each:          l.Each,
 		},
 	}
 }

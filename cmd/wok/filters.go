@@ -19,7 +19,7 @@ func parseFilters(arg string) ([]*nostr.Filter, error) {
 	}
 	filters := make([]*nostr.Filter, len(texts))
 	for i, text := range texts {
-		f, err := nostr.ParseFilter(text, nostr.FilterLimits{})
+		f, err := nostr.ParseFilter(text, nostr.FilterLimits{Each: true})
 		switch {
 		case err != nil && len(texts) > 1:
 			return nil, usageError{fmt.Errorf("filter %d: %w", i+1, err)}

@@ -133,6 +133,7 @@ func relayLimits(cfg *config.Config) relay.Limits {
 	r, e := &cfg.Relay, &cfg.Events
 	return relay.Limits{
 		Narrow:          narrow(cfg),
+		Each:            r.AndTags,
 		MaxMessageBytes: int(r.MaxWebsocketPayloadSize),
 		MaxSubs:         r.MaxSubsPerConnection,
 		MaxFilters:      r.MaxReqFilterSize,

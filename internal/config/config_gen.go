@@ -123,6 +123,10 @@ type Relay struct {
 	// element for an error and waits forever; nostrify 0.54 does.
 	EoseHints bool
 
+	// Serve filters that ask for events with each of several tags by "&t", as
+	// the draft of NIP-91 has it.
+	AndTags bool
+
 	// Subscriptions a connection may have open at once. (subscriptions)
 	MaxSubsPerConnection int
 
@@ -296,6 +300,7 @@ func Default() (c Config) {
 	c.Relay.MaxQueryMillis = 10000
 	c.Relay.CutQueries = false
 	c.Relay.EoseHints = false
+	c.Relay.AndTags = false
 	c.Relay.MaxSubsPerConnection = 300
 	c.Relay.MaxPendingOutboundBytes = 33554432
 	c.Relay.QueryTimesliceBudgetMicroseconds = 10000
@@ -364,6 +369,7 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Relay.MaxQueryMillis,
 		&c.Relay.CutQueries,
 		&c.Relay.EoseHints,
+		&c.Relay.AndTags,
 		&c.Relay.MaxSubsPerConnection,
 		&c.Relay.MaxPendingOutboundBytes,
 		&c.Relay.QueryTimesliceBudgetMicroseconds,
@@ -517,6 +523,10 @@ var keys = [...]Key{
 	{
 		Name: "relay.eoseHints", Type: Bool,
 		Help: "Say with EOSE whether there are more stored matches than were sent (NIP-67). Off, as a client that reads EOSE strictly takes the third element for an error and waits forever; nostrify 0.54 does.",
+	},
+	{
+		Name: "relay.andTags", Type: Bool,
+		Help: "Serve filters that ask for events with each of several tags by \"&t\", as the draft of NIP-91 has it.",
 	},
 	{
 		Name: "relay.maxSubsPerConnection", Type: Int, Unit: "subscriptions", Min: 1, Max: 100000,

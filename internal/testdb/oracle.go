@@ -14,6 +14,19 @@ import (
 // list lets nothing pass (01-R25).
 func (f Filter) Match(e Event) bool {
 	for name, wanted := range f.Lists {
+		if letter, ok := strings.CutPrefix(name, "&"); ok { // NIP-91
+			has := e.values("#" + letter)
+			if len(wanted) == 0 || slices.ContainsFunc(wanted, func(v string) bool { return !slices.Contains(has, v) }) {
+				return false
+			}
+			continue
+		}
+		if each := f.Lists["&"+strings.TrimPrefix(name, "#")]; name[0] == '#' && each != nil && len(wanted) > 0 {
+			wanted = slices.DeleteFunc(slices.Clone(wanted), func(v string) bool { return slices.Contains(each, v) })
+			if len(wanted) == 0 {
+				continue
+			}
+		}
 		if !slices.ContainsFunc(e.values(name), func(v string) bool { return slices.Contains(wanted, v) }) {
 			return false
 		}

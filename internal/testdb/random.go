@@ -25,6 +25,8 @@ import (
 //
 // A Random belongs to one goroutine.
 type Random struct {
+	Each bool // filters ask for each of several tags as well (NIP-91)
+
 	rng     *rand.Rand
 	keys    []KeyPair
 	nonces  *walk

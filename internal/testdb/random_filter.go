@@ -57,7 +57,11 @@ func (r *Random) tags(f map[string]any) {
 	case 'd', 't', 'r', 'T', 'x':
 		value = func() string { return pick(r.rng, tagValues[letter]) }
 	}
-	f["#"+string(letter)] = listOf(r, value)
+	key := "#"
+	if r.Each && oneIn(r.rng, 3) {
+		key = "&"
+	}
+	f[key+string(letter)] = listOf(r, value)
 }
 
 // time is one of the world's seconds, one beside them, or 0.
