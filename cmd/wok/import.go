@@ -58,8 +58,8 @@ func newImport(g *globals) *cobra.Command {
 }
 
 func (c *importCmd) run(ctx context.Context, args []string, io stdio) (err error) {
-	if c.writeBatch < 1 {
-		return usageError{errors.New("--write-batch must be at least 1")}
+	if c.writeBatch < 1 || c.writeBatch > maxWriteBatch {
+		return usageError{fmt.Errorf("--write-batch must be from 1 to %d", maxWriteBatch)}
 	}
 	if c.debounce != 0 {
 		fmt.Fprintln(io.err, "note: --debounce-millis has no effect: events are written as soon as they are verified")
@@ -80,6 +80,9 @@ func (c *importCmd) run(ctx context.Context, args []string, io stdio) (err error
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return c.importAll(ctx, db, importRules(&cfg), inputs, io)
 }
+
+// maxWriteBatch bounds a transaction, whose pages are in memory until it ends.
+const maxWriteBatch = 100_000
 
 // queueBytes is how much of the input an import holds at once: one batch while
 // it is written, and the next.
