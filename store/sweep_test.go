@@ -370,6 +370,61 @@ func TestSweepOfDamaged(t *testing.T) {
 	}
 }
 
+// Damage of more than a transaction has room for does not hold up the rest.
+func TestSweepOfMuchDamage(t *testing.T) {
+	var clock watch
+	clock.unix.Store(before)
+	db, err := store.Open(store.Options{Dir: t.TempDir(), Now: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const n, bad = 1200, 1100
+	put(t, db, many(t, n, true)...)
+	put(t, db, author{t, 1}.event(62, 9000))
+	err = db.UpdateRaw(func(x *lmdbx.Txn) error {
+		for i := range uint64(bad) { // the latest, which come first
+			if err := x.Put(int(index.TableEvent), lmdbx.AppendInt(nil, n-i), []byte("x")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := db.Sweep(t.Context()); err != nil || s.Vanished != n-bad {
+		t.Errorf("swept %+v, %v", s, err)
+	}
+	clock.unix.Store(after)
+	if s, err := db.Sweep(t.Context()); err != nil || s.Expired != 0 {
+		t.Errorf("swept %+v, %v", s, err)
+	}
+}
+
+// What a batch has done counts in the batch.
+func TestHiddenInBatch(t *testing.T) {
+	db := testdb.Open(t)
+	note, request := author{t, 1}.event(1, 1), author{t, 1}.event(62, 1)
+	err := db.Update(func(b *store.Batch) error {
+		for _, ev := range []*nostr.Event{note, request} {
+			if hidden, err := b.Hidden(note.Packed); hidden || err != nil {
+				t.Errorf("hidden too early: %v", err)
+			}
+			if _, err := b.Put(ev); err != nil {
+				return err
+			}
+		}
+		if hidden, err := b.Hidden(note.Packed); !hidden || err != nil {
+			t.Errorf("not hidden: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A sweep needs no space that it does not make.
 func TestSweepOnFullDisk(t *testing.T) {
 	var clock watch
