@@ -65,6 +65,7 @@ func (j *tally) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
 	count, limits := j.counter.Count(), &j.conn.srv.opts.Limits
 	switch {
 	case done:
+		j.conn.srv.lost(j.counter.Lost(), j.filters)
 	case limits.MaxCount > 0 && count.N >= limits.MaxCount:
 		count.Approximate = true
 	case !limits.allows(len(j.filters), j.counter.Work()):

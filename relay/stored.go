@@ -207,6 +207,7 @@ func (s *Server) hint(h nostr.Hint) nostr.Hint {
 // or it was slow.
 func (s *Server) ranQuery(j *scan) {
 	s.metrics.queries.Add(1)
+	s.lost(j.query.Lost(), j.sub.filters)
 	s.metrics.slices.Add(int64(j.slices))
 	slow := s.opts.SlowQuery > 0 && j.running() >= s.opts.SlowQuery
 	switch {
@@ -215,6 +216,16 @@ func (s *Server) ranQuery(j *scan) {
 	case s.opts.Trace.Scans:
 		s.log.Info("query", j.account()...)
 	}
+}
+
+// lost notes events that a query had to leave out: a damaged row costs only
+// itself.
+func (s *Server) lost(n int, filters []*nostr.Filter) {
+	if n == 0 {
+		return
+	}
+	s.metrics.corrupt.Add(int64(n))
+	s.log.Error("events left out of an answer, run wok check", "events", n, "filters", shapes(filters))
 }
 
 // account returns what a query did, for the log. It tells the shapes of its
