@@ -1,10 +1,10 @@
 package conformance
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -16,6 +16,7 @@ type client struct {
 	ws        *websocket.Conn
 	timeout   time.Duration
 	challenge string // the last one that came (NIP-42)
+	received  int
 	questions int
 	over      map[string]bool // subscriptions of questions that were answered
 }
@@ -26,13 +27,16 @@ type message struct {
 	value any
 }
 
-// maxMessage is the largest message that is read.
-const maxMessage = 16 << 20
+// Bounds on what a relay may send: for one message, and on a connection. A
+// relay that passes over filters would send all that it has.
+const (
+	maxMessage  = 16 << 20
+	maxMessages = 2000
+)
 
-func dial(ctx context.Context, name, url string, timeout time.Duration) (*client, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	ws, _, err := websocket.DefaultDialer.DialContext(ctx, url, nil)
+func dial(name, url string, timeout time.Duration) (*client, error) {
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
+	ws, _, err := dialer.Dial(url, nil)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
@@ -64,6 +68,9 @@ func (c *client) next() (message, error) {
 }
 
 func (c *client) read() (message, error) {
+	if c.received++; c.received > maxMessages {
+		return message{}, fmt.Errorf("more than %d messages", maxMessages)
+	}
 	c.ws.SetReadDeadline(time.Now().Add(c.timeout))
 	_, b, err := c.ws.ReadMessage()
 	var late net.Error

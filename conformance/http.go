@@ -62,7 +62,7 @@ func (p *player) request(text string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(p.ctx, method, address, nil)
+	req, err := http.NewRequest(method, address, nil)
 	if err != nil {
 		return nil, err
 	}

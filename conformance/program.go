@@ -37,6 +37,7 @@ var settings = []string{
 
 // optionKeys are the keys of the options that scripts need.
 var optionKeys = map[string]string{
+	"and-tags":   "relay.andTags",
 	"pow":        "events.minPowDifficulty",
 	"max-age":    "events.rejectEventsOlderThanSeconds",
 	"max-limit":  "relay.maxFilterLimit",

@@ -15,9 +15,6 @@ var open = []string{
 	"67-R2",  // a limit cuts through the events of one second
 }
 
-// notOffered are rules about what wok has not got.
-var notOffered = []string{"91-R1"}
-
 // TestWok plays the whole suite with relays as an operator would start them.
 func TestWok(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wok")
@@ -38,9 +35,6 @@ func TestWok(t *testing.T) {
 		want := Held
 		if slices.Contains(open, r.ID) {
 			want = Broken
-		}
-		if slices.Contains(notOffered, r.ID) {
-			want = NotApplicable
 		}
 		if r.Outcome != want {
 			t.Errorf("want %s:", want)
