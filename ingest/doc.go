@@ -5,7 +5,7 @@
 //
 //	Submit   waits while the pipeline is full, by events or by bytes
 //	parse    JSON to an event, once, within the limits; the id must fit
-//	rules    what needs no signature: kinds, times, protected events
+//	rules    what needs no signature: kinds, times, who may publish what
 //	known    is the id stored already? most traffic ends here
 //	verify   the signature, by far the dearest step
 //	(policy) the place of rules that may take their time and need an event that

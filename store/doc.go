@@ -4,9 +4,10 @@
 // A [DB] is one database. Reading goes through [DB.View] and a [Txn], writing
 // through [DB.Update] and a [Batch]: put events, remove events, commit. The
 // store decides what becomes of each event (stored, duplicate, superseded,
-// deleted, expired: [Status]) so that the final state follows from the set of
-// events put, not from their order. It keeps every index in step with the
-// events, and [DB.Check] proves that it has.
+// deleted, vanished, expired: [Status]) so that the final state follows from the
+// set of events put, not from their order. It keeps every index in step with the
+// events, and [DB.Check] proves that it has. Events that nobody is to see any
+// more are hidden by [Txn.Hidden] until [DB.Sweep] has removed them.
 //
 // It does not verify signatures, apply policy or limits (ingest does), choose
 // indexes (planner), or know about clients.

@@ -284,6 +284,27 @@ func TestVanishAgain(t *testing.T) {
 	}
 }
 
+// A request that comes while a sweep has looked and not yet removed begins anew
+// too. The clock, which is asked within a snapshot, is where it comes from.
+func TestVanishMeanwhile(t *testing.T) {
+	alice := author{t, 1}
+	var db *store.DB
+	asked := -1000 // by the sweep
+	now := func() time.Time {
+		if asked++; asked == 2 { // for expired events first
+			put(t, db, alice.event(62, 1007))
+		}
+		return time.Unix(before, 0)
+	}
+	db = testdb.Open(t, func(o *store.Options) { o.Now = now })
+	put(t, db, many(t, 10, true)...) // of the seconds 1000 to 1009
+	put(t, db, alice.event(62, 1003))
+	asked = 0
+	if got := len(swept(t, db)); got != 2+2 {
+		t.Errorf("%d are on disk", got)
+	}
+}
+
 // Requests of very many keys are carried out together.
 func TestManyVanish(t *testing.T) {
 	db := testdb.Open(t)
