@@ -394,3 +394,41 @@ func TestWorkIsTheQuerys(t *testing.T) {
 		t.Errorf("%s, but %s where the JSON is read as well", without, with)
 	}
 }
+
+// 67-R2: beyond a limit comes the rest of its second, and what is said of more is
+// true (67-R1).
+func TestModelWholeSeconds(t *testing.T) {
+	m := newModel(t, 5)
+	rng := rand.New(rand.NewPCG(5, 3))
+	m.put(t, rng, 500)
+	visible := testdb.Visible(m.events)
+	told := map[nostr.Hint]int{}
+	for range 800 {
+		r := m.request(t)
+		f, oracle := r.own[0], r.oracle[0]
+		oracle.Limit = nil
+		all := testdb.Query([]testdb.Filter{oracle}, visible)
+		want := len(all)
+		if n := f.Limit; n > 0 && n < want {
+			for want = n; want < len(all) && all[want].CreatedAt == all[n-1].CreatedAt; want++ {
+			}
+		} else if n == 0 {
+			want = 0
+		}
+		var q *Query
+		m.view(t, func(tx *store.Txn) (err error) {
+			q, err = New(tx, []*nostr.Filter{f}, Options{WholeSeconds: true})
+			return err
+		})
+		if got := m.ask(t, q, rng, nil); !slices.Equal(got, idsOf(all[:want])) {
+			t.Fatalf("filter %s gave\n%v\nnot\n%v", r.text[0], got, idsOf(all[:want]))
+		}
+		told[q.Hint()]++
+		if q.Hint() == nostr.HintMore && want == len(all) || q.Hint() == nostr.HintFinish && want < len(all) {
+			t.Fatalf("filter %s: %d of %d, and says %q", r.text[0], want, len(all), q.Hint())
+		}
+	}
+	if told[nostr.HintMore] == 0 || told[nostr.HintFinish] == 0 {
+		t.Errorf("told %v", told)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"wok/index"
 	"wok/nostr"
 	"wok/packed"
 	"wok/store"
@@ -18,6 +19,10 @@ type Options struct {
 	// HLL asks for HyperLogLog registers where a count is eligible for them.
 	// They take a look at each event, which the count alone may not.
 	HLL bool
+	// WholeSeconds returns, beyond a limit, what else matches in the second in
+	// which the limit was met, so that who goes on below that second misses
+	// nothing (NIP-67).
+	WholeSeconds bool
 }
 
 // A Query answers the filters of one request.
@@ -49,7 +54,9 @@ func newQuery(tx *store.Txn, filters []*nostr.Filter, opts Options, readless boo
 		if err != nil {
 			return nil, err
 		}
-		q.scans = append(q.scans, newScan(p, f.Limit))
+		s := newScan(p, f.Limit)
+		s.whole = opts.WholeSeconds
+		q.scans = append(q.scans, s)
 	}
 	return q, nil
 }
@@ -130,7 +137,7 @@ func (q *Query) next(r *run) (hit, bool, error) {
 	h := *first
 	for i := range q.scans {
 		s := &q.scans[i]
-		if s.left != 0 && len(s.ties) > 0 && s.ties[0].posting == h.posting {
+		if !s.full() && len(s.ties) > 0 && s.ties[0].posting == h.posting {
 			s.drop()
 		}
 	}
@@ -147,7 +154,7 @@ func (q *Query) lookAhead(r *run) (nostr.Hint, error) {
 	hint := nostr.HintFinish
 	for i := range q.scans {
 		s := &q.scans[i]
-		if s.plan.Empty || s.left != 0 {
+		if s.plan.Empty || s.left != 0 && s.tail == 0 {
 			continue // all of its matches were returned
 		}
 		more, known, err := s.more(r)
@@ -172,7 +179,10 @@ func (s *scan) more(r *run) (more, known bool, err error) {
 	if s.path == nil { // of limit 0, nothing was begun
 		return false, false, nil
 	}
-	s.left = nostr.NoLimit
+	if s.whole { // what was read ended with the second
+		s.low, s.ended, s.src = index.NotBefore(s.plan.Filter.Since), false, nil
+	}
+	s.left, s.tail = nostr.NoLimit, 0
 	r.budget = Budget{Postings: int(r.work.Postings) + lookAheadPostings}
 	h, err := s.head(r)
 	s.left = 0

@@ -30,6 +30,9 @@ type scan struct {
 	complete bool   // no more hits belong to ties
 	ended    bool   // there are no more postings
 
+	whole bool // see Options.WholeSeconds
+	tail  int  // when the limit has been met: how many more of its second may come
+
 	watch watch // over the price of path
 }
 
@@ -95,7 +98,7 @@ func (s *scan) resume(r *run) error {
 // head returns the hit that comes next, nil at the end. The error is errPause
 // when the budget ends first; then the scan goes on from there.
 func (s *scan) head(r *run) (*hit, error) {
-	if s.left == 0 {
+	if s.full() {
 		return nil, nil // ties may hold more, see more
 	}
 	if !s.complete && !s.ended {
@@ -134,14 +137,26 @@ func (s *scan) fill(r *run) error {
 
 // drop removes the hit that head returned, and counts it.
 func (s *scan) drop() {
+	last := s.ties[0].posting.Time()
 	s.ties = s.ties[1:]
-	if s.left > 0 {
-		s.left--
+	switch {
+	case s.tail > 0:
+		s.tail--
+	case s.left > 0:
+		if s.left--; s.left == 0 && s.whole {
+			s.tail, s.low = maxTail, index.NotBefore(last)
+		}
 	}
 	if len(s.ties) == 0 {
 		s.ties, s.complete = s.room[:0], false
 	}
 }
+
+// maxTail bounds how many events of one second may follow a limit.
+const maxTail = 500
+
+// full reports whether all has been returned that the limit lets through.
+func (s *scan) full() bool { return s.left == 0 && s.tail == 0 }
 
 // step looks at the next posting.
 func (s *scan) step(r *run) error {

@@ -15,6 +15,9 @@ func (c *conn) handle(ctx context.Context, raw []byte) {
 	msg, err := nostr.ParseMessage(raw, c.srv.limits)
 	if answer := (*nostr.MessageError)(nil); errors.As(err, &answer) {
 		c.note(answer.Verb, raw)
+		if answer.Verb == nostr.VerbReq && answer.HasSubID {
+			c.closeSub(answer.SubID) // which CLOSED says (01-R34)
+		}
 		c.send(answer.AppendReply(nil))
 		putBuffer(raw)
 		return

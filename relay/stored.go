@@ -63,7 +63,7 @@ func (j *scan) runQuery(tx *store.Txn, deadline time.Time) (outcome, error) {
 	var err error
 	if j.query == nil {
 		j.began = time.Now()
-		if j.query, err = planner.New(tx, j.sub.filters, planner.Options{Visible: j.sub.viewer()}); err != nil {
+		if j.query, err = planner.New(tx, j.sub.filters, planner.Options{Visible: j.sub.viewer(), WholeSeconds: c.srv.opts.Hints}); err != nil {
 			return over, err
 		}
 	}
