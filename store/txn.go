@@ -142,8 +142,8 @@ func (tx *Txn) EachKey(id index.ID, fn func(key []byte, n uint64) error) error {
 // ErrStop, returned by the callback of an Each method, ends it without error.
 var ErrStop = lmdbx.ErrStop
 
-// HasExpired reports whether an event that has expired is still stored.
-func (tx *Txn) HasExpired() (bool, error) {
+// hasExpired reports whether an event that has expired is still stored.
+func (tx *Txn) hasExpired() (bool, error) {
 	found := false
 	err := tx.lx.Each(int(index.TableExpiration), nil, func(key, _ []byte) error {
 		found = lmdbx.Int(key) <= tx.now

@@ -106,7 +106,7 @@ func (tx *Txn) HasHidden() (bool, error) {
 	if pending, err := tx.removing(); err != nil || pending {
 		return pending, err
 	}
-	return tx.HasExpired()
+	return tx.hasExpired()
 }
 
 // removing reports whether events that have vanished are still to be removed.
