@@ -31,6 +31,7 @@ type conn struct {
 	subs     map[string]*subscription
 	parked   []job       // scans that wait for room in out
 	counts   int         // COUNTs under way
+	values   int         // in the filters of all that is open or under way
 	pending  int         // events handed to ingest and not answered
 	draining bool        // closes when pending is 0; no new messages
 	asked    bool        // a ping is out
@@ -259,12 +260,11 @@ func (c *conn) leave(err error) {
 	c.shutLocked(code, "")
 }
 
-// pong answers a ping. Only as many are kept as fit: the answer to the last
-// ping is enough.
+// pong answers a ping.
 func (c *conn) pong(data string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.out.bytes < c.srv.marks.read {
+	if !c.out.pong([]byte(data)) {
 		c.push(frame{body: []byte(data), op: opPong})
 	}
 	return nil

@@ -185,6 +185,7 @@ func TestPing(t *testing.T) {
 // panicky is a query with a bug.
 type panicky struct{ c *conn }
 
+func (p panicky) subscription() *subscription                  { return nil }
 func (p panicky) owner() *conn                                 { return p.c }
 func (p panicky) slice(*store.Txn, time.Time) (outcome, error) { panic("a bug") }
 func (p panicky) fail(error)                                   {}

@@ -15,6 +15,7 @@ type tally struct {
 	conn    *conn
 	id      string
 	filters []*nostr.Filter
+	values  int        // in filters
 	keys    [][32]byte // of the client when it asked
 	counter *planner.Counter
 }
@@ -34,19 +35,23 @@ func (c *conn) count(id string, filters []*nostr.Filter) {
 		return
 	}
 	c.mu.Lock()
-	room := c.counts < limits.MaxSubs
+	n := values(filters)
+	room := c.counts < limits.MaxSubs && (limits.MaxOpenValues == 0 || c.values+n <= limits.MaxOpenValues)
 	if room {
 		c.counts++
+		c.values += n
 	}
 	c.mu.Unlock()
 	if !room {
 		c.send(nostr.AppendClosed(nil, id, nostr.PrefixRateLimited.Reason("too many counts at once")))
 		return
 	}
-	c.srv.sched.add(c, fresh, &tally{conn: c, id: id, filters: filters, keys: keys})
+	c.srv.sched.add(c, fresh, &tally{conn: c, id: id, filters: filters, values: n, keys: keys})
 }
 
 func (j *tally) owner() *conn { return j.conn }
+
+func (j *tally) subscription() *subscription { return nil }
 
 func (j *tally) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
 	if j.conn.ended() {
@@ -94,5 +99,6 @@ func (j *tally) reply(message []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts--
+	c.values -= j.values
 	c.pushText(nil, message)
 }

@@ -8,6 +8,7 @@ import (
 
 	"wok/ingest"
 	"wok/nostr"
+	"wok/store"
 )
 
 // handle does what a message asks. It takes over raw, a buffer of the pool.
@@ -104,10 +105,10 @@ func (c *conn) expectAnswer() bool {
 
 // answer tells the client what became of an event (01-R38, 01-R44).
 func (c *conn) answer(r ingest.Result) {
-	if !r.OK && c.srv.opts.Trace.Refused {
+	if !r.OK && c.srv.opts.Trace.Refused && c.srv.refusals.allow(c.srv.log) {
 		c.srv.log.Info("event refused", "client", c.src.Info, "id", r.ID, "reason", r.Reason)
 	}
-	if r.Err != nil {
+	if r.Err != nil && !errors.Is(r.Err, store.ErrNoSpace) && c.srv.failures.allow(c.srv.log) { // ingest tells of a full disk
 		c.srv.log.Error("event not stored", "id", r.ID, "error", r.Err)
 	}
 	message := nostr.AppendOK(make([]byte, 0, 96+len(r.Reason)), r.ID, r.OK, r.Reason)
@@ -154,7 +155,7 @@ func (c *conn) request(id string, filters []*nostr.Filter) {
 		c.refuse(s, barred)
 	case !ok:
 		c.send(nostr.AppendClosed(nil, id,
-			nostr.PrefixBlocked.Reason("too many subscriptions are open on this connection")))
+			nostr.PrefixBlocked.Reason("too many subscriptions, or values in their filters, are open on this connection")))
 	case len(s.filters) == 0: // nothing can ever come
 		c.sendEOSE(s, c.srv.hint(nostr.HintFinish))
 		c.forget(s)
@@ -176,5 +177,6 @@ func (c *conn) forget(s *subscription) {
 	defer c.mu.Unlock()
 	if c.subs[s.id] == s {
 		delete(c.subs, s.id)
+		c.values -= s.values
 	}
 }

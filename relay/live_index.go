@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"slices"
-
 	"wok/nostr"
 	"wok/packed"
 )
@@ -12,23 +10,31 @@ import (
 // an event looks up its id, author, kind and tags. What is found is confirmed
 // by the filter itself.
 type liveIndex struct {
-	keys  map[[32]byte][]*entry // ids and authors, which cannot be confused
-	tags  map[string][]*entry   // packed tags
-	kinds map[uint16][]*entry
-	all   []*entry // without any such condition
+	keys  map[[32]byte][]slot // ids and authors, which cannot be confused
+	tags  map[string][]slot   // packed tags
+	kinds map[uint16][]slot
+	all   []slot // without any such condition
 }
 
 // An entry is a filter of a subscription in the index.
 type entry struct {
 	sub    *subscription
 	filter *nostr.Filter
+	at     []int32 // where it stands in each of its lists, in their order
+}
+
+// A slot is a place in a list: the entry, and which of the entry's lists it is.
+// With it an entry is taken out of a list of any length at once.
+type slot struct {
+	*entry
+	list int32
 }
 
 func newLiveIndex() liveIndex {
 	return liveIndex{
-		keys:  make(map[[32]byte][]*entry),
-		tags:  make(map[string][]*entry),
-		kinds: make(map[uint16][]*entry),
+		keys:  make(map[[32]byte][]slot),
+		tags:  make(map[string][]slot),
+		kinds: make(map[uint16][]slot),
 	}
 }
 
@@ -48,31 +54,37 @@ func (x *liveIndex) candidates(v packed.View, fn func(*entry)) {
 	}
 }
 
-func each(entries []*entry, fn func(*entry)) {
-	for _, e := range entries {
-		fn(e)
+func each(slots []slot, fn func(*entry)) {
+	for _, s := range slots {
+		fn(s.entry)
 	}
 }
 
 func (x *liveIndex) add(e *entry) {
-	x.eachList(e.filter, func(list []*entry) []*entry { return append(list, e) })
+	x.eachList(e.filter, func(list []slot) []slot {
+		list = append(list, slot{e, int32(len(e.at))})
+		e.at = append(e.at, int32(len(list)-1))
+		return list
+	})
 }
 
+// remove takes e out of all its lists. The last of each list comes in its place.
 func (x *liveIndex) remove(e *entry) {
-	x.eachList(e.filter, func(list []*entry) []*entry {
-		i := slices.Index(list, e)
-		if i < 0 {
-			return list
-		}
-		last := len(list) - 1
-		list[i], list[last] = list[last], nil
+	n := 0
+	x.eachList(e.filter, func(list []slot) []slot {
+		at, last := e.at[n], len(list)-1
+		n++
+		moved := list[last]
+		list[at] = moved
+		moved.at[moved.list] = at
+		list[last] = slot{}
 		return list[:last]
 	})
 }
 
 // eachList changes all lists that f stands in. The choice depends on f alone,
 // so that it is the same when f goes.
-func (x *liveIndex) eachList(f *nostr.Filter, change func([]*entry) []*entry) {
+func (x *liveIndex) eachList(f *nostr.Filter, change func([]slot) []slot) {
 	tag := narrowestTag(f)
 	switch {
 	case f.IDs != nil:
@@ -101,13 +113,13 @@ func narrowestTag(f *nostr.Filter) (narrowest *nostr.TagCondition) {
 	return narrowest
 }
 
-func changeLists[K comparable](m map[K][]*entry, keys []K, change func([]*entry) []*entry) {
+func changeLists[K comparable](m map[K][]slot, keys []K, change func([]slot) []slot) {
 	for _, k := range keys {
 		changeList(m, k, change)
 	}
 }
 
-func changeList[K comparable](m map[K][]*entry, key K, change func([]*entry) []*entry) {
+func changeList[K comparable](m map[K][]slot, key K, change func([]slot) []slot) {
 	list := change(m[key])
 	if len(list) == 0 {
 		delete(m, key)

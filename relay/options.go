@@ -53,6 +53,7 @@ type Limits struct {
 	MaxSubs         int // open at once on a connection; default 300
 	MaxFilters      int // of one REQ or COUNT; default 200
 	MaxValues       int // of one filter; 0 for no limit
+	MaxOpenValues   int // in all filters of a connection's open REQs and COUNTs; 0 for no limit
 	MaxTagLetters   int // of one filter; 0 for no limit
 	MaxLimit        int // what a larger limit of a filter becomes; default 500
 	DefaultLimit    int // of a filter without; default MaxLimit

@@ -27,9 +27,10 @@ const (
 	opClose // body is the code and the reason
 )
 
-// size returns about what the frame takes on the wire.
+// size returns about what the frame takes, on the wire or waiting for it,
+// whichever is more: what is short costs its place in the queue.
 func (f *frame) size() int {
-	const header = 4
+	const header = 64
 	if f.op == opEvent {
 		return len(f.sub.prefix) + len(f.body) + 1 + header
 	}
@@ -69,6 +70,18 @@ func (o *outbox) take(dst []frame, size int) []frame {
 		o.frames = nil
 	}
 	return dst
+}
+
+// pong queues the answer to a ping in the place of one that has not been sent:
+// the answer to the last ping is enough (RFC 6455, 5.5.3).
+func (o *outbox) pong(data []byte) bool {
+	i := slices.IndexFunc(o.frames, func(f frame) bool { return f.op == opPong })
+	if i < 0 {
+		return false
+	}
+	o.bytes += len(data) - len(o.frames[i].body)
+	o.frames[i].body = data
+	return true
 }
 
 // drop removes the frames that belong to sub.

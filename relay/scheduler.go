@@ -15,6 +15,8 @@ import (
 type job interface {
 	// owner returns the connection that the job is for.
 	owner() *conn
+	// subscription returns what the job feeds, nil for a COUNT.
+	subscription() *subscription
 	// slice goes on with the query in tx until it is over, or until about the
 	// deadline. After an error it is not called again.
 	slice(tx *store.Txn, deadline time.Time) (outcome, error)

@@ -15,6 +15,7 @@ type named struct {
 }
 
 func (j named) owner() *conn                                 { return j.c }
+func (j named) subscription() *subscription                  { return nil }
 func (j named) slice(*store.Txn, time.Time) (outcome, error) { return over, nil }
 func (j named) fail(error)                                   {}
 

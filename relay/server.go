@@ -29,6 +29,8 @@ type Server struct {
 	live    *live
 	metrics metrics
 
+	refusals, failures, accepting steady // lines in the log
+
 	writeBuffers sync.Pool // of the websocket library
 
 	pipe  *ingest.Pipeline // set by Serve
@@ -91,7 +93,7 @@ func (s *Server) Serve(ln net.Listener, pipe *ingest.Pipeline) error {
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what clients do wrong
 	}
 	server := s.http
 	err := s.start(ctx)

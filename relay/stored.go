@@ -39,6 +39,8 @@ type scan struct {
 
 func (j *scan) owner() *conn { return j.sub.conn }
 
+func (j *scan) subscription() *subscription { return j.sub }
+
 func (j *scan) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
 	j.start = time.Now()
 	defer func() { j.ran = j.running() }()

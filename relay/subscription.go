@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"slices"
+
 	"wok/nostr"
 	"wok/packed"
 )
@@ -12,6 +14,7 @@ type subscription struct {
 	id      string
 	prefix  []byte // what stands before an event: ["EVENT","id",
 	filters []*nostr.Filter
+	values  int        // in filters
 	keys    [][32]byte // of the client when it asked: what is stored is shown to them
 
 	// Guarded by conn.mu.
@@ -38,7 +41,19 @@ const (
 
 func newSubscription(c *conn, id string, filters []*nostr.Filter) *subscription {
 	prefix := nostr.AppendEvent(make([]byte, 0, len(id)+12), id, nil)
-	return &subscription{conn: c, id: id, prefix: prefix[:len(prefix)-1], filters: filters}
+	return &subscription{conn: c, id: id, prefix: prefix[:len(prefix)-1], filters: filters, values: values(filters)}
+}
+
+// values returns how many values filters have, and one for each filter.
+func values(filters []*nostr.Filter) int {
+	n := len(filters)
+	for _, f := range filters {
+		n += len(f.IDs) + len(f.Authors) + len(f.Kinds)
+		for i := range f.Tags {
+			n += len(f.Tags[i].Values)
+		}
+	}
+	return n
 }
 
 // match reports whether a filter of the subscription matches.
@@ -60,9 +75,11 @@ func (c *conn) open(s *subscription) (old *subscription, ok bool) {
 	if old != nil {
 		c.end(old)
 	}
-	if len(c.subs) >= c.srv.opts.Limits.MaxSubs {
+	limits := &c.srv.opts.Limits
+	if len(c.subs) >= limits.MaxSubs || limits.MaxOpenValues > 0 && c.values+s.values > limits.MaxOpenValues {
 		return old, false
 	}
+	c.values += s.values
 	if c.subs == nil {
 		c.subs = make(map[string]*subscription)
 	}
@@ -77,8 +94,10 @@ func (c *conn) end(s *subscription) {
 	s.ended = true
 	s.held = nil
 	c.out.drop(s)
+	c.parked = slices.DeleteFunc(c.parked, func(j job) bool { return j.subscription() == s })
 	if c.subs[s.id] == s {
 		delete(c.subs, s.id)
+		c.values -= s.values
 	}
 }
 

@@ -138,6 +138,7 @@ func relayLimits(cfg *config.Config) relay.Limits {
 		MaxSubs:         r.MaxSubsPerConnection,
 		MaxFilters:      r.MaxReqFilterSize,
 		MaxValues:       r.MaxValuesPerFilter,
+		MaxOpenValues:   r.MaxValuesPerConnection,
 		MaxTagLetters:   r.MaxTagsPerFilter,
 		MaxLimit:        r.MaxFilterLimit,
 		MaxPendingBytes: int(r.MaxPendingOutboundBytes),

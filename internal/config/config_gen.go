@@ -96,6 +96,11 @@ type Relay struct {
 	// costs a look into an index. 0: as many as fit into a message. (values)
 	MaxValuesPerFilter int
 
+	// Values in the filters of all that a connection has open: each takes
+	// memory for as long. 0: no bound but those on one filter and on
+	// subscriptions. (values)
+	MaxValuesPerConnection int
+
 	// Tag letters in one filter. 0: as many as there are, since a query is
 	// bounded by the work it does. (letters)
 	MaxTagsPerFilter int
@@ -294,6 +299,7 @@ func Default() (c Config) {
 	c.Relay.MaxWebsocketPayloadSize = 1048576
 	c.Relay.MaxReqFilterSize = 200
 	c.Relay.MaxValuesPerFilter = 10000
+	c.Relay.MaxValuesPerConnection = 100000
 	c.Relay.MaxTagsPerFilter = 0
 	c.Relay.MaxFilterLimit = 500
 	c.Relay.MaxFilterLimitCount = 1000000
@@ -363,6 +369,7 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Relay.MaxWebsocketPayloadSize,
 		&c.Relay.MaxReqFilterSize,
 		&c.Relay.MaxValuesPerFilter,
+		&c.Relay.MaxValuesPerConnection,
 		&c.Relay.MaxTagsPerFilter,
 		&c.Relay.MaxFilterLimit,
 		&c.Relay.MaxFilterLimitCount,
@@ -499,6 +506,10 @@ var keys = [...]Key{
 	{
 		Name: "relay.maxValuesPerFilter", Type: Int, Unit: "values",
 		Help: "Values in one filter, ids, authors, kinds and tag values together: each costs a look into an index. 0: as many as fit into a message.",
+	},
+	{
+		Name: "relay.maxValuesPerConnection", Type: Int, Unit: "values",
+		Help: "Values in the filters of all that a connection has open: each takes memory for as long. 0: no bound but those on one filter and on subscriptions.",
 	},
 	{
 		Name: "relay.maxTagsPerFilter", Type: Int, Unit: "letters", Max: 52,

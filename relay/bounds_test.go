@@ -1,0 +1,150 @@
+package relay
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"wok/internal/testdb"
+	"wok/nostr"
+	"wok/packed"
+)
+
+// A scan that waits for room goes with its subscription: whoever asks again and
+// again and reads nothing holds what is open and no more.
+func TestParkedGoes(t *testing.T) {
+	r := startRelay(t, func(o *Options) { o.Limits.MaxPendingBytes = 64 << 10 })
+	bigNotes(r)
+	c := r.dial()
+	for i := range 200 {
+		c.send(`["REQ","%d",{}]`, i%2)
+	}
+	server := r.conn()
+	until(t, "the last request", func() bool {
+		server.mu.Lock()
+		defer server.mu.Unlock()
+		return len(server.subs) == 2 && len(server.parked) > 0
+	})
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	for _, j := range server.parked {
+		if s := j.subscription(); s.ended {
+			t.Errorf("a scan of the ended subscription %q is parked", s.id)
+		}
+	}
+	if len(server.parked) > 2 {
+		t.Errorf("%d scans are parked for 2 subscriptions", len(server.parked))
+	}
+}
+
+// All that a connection has open shares one bound on values, which closing gives
+// back.
+func TestOpenValues(t *testing.T) {
+	r := startRelay(t, func(o *Options) { o.Limits.MaxOpenValues = 100 })
+	c := r.dial()
+	distinct := func(n int) string {
+		var values []string
+		for i := range n {
+			values = append(values, fmt.Sprintf(`"%d"`, i))
+		}
+		return `{"#t":[` + strings.Join(values, ",") + `],"limit":0}`
+	}
+	c.send(`["REQ","a",%s]`, distinct(60))
+	c.expect(`["EOSE","a"]`)
+	c.send(`["REQ","b",%s]`, distinct(60))
+	if m := c.recv(); !strings.HasPrefix(m, `["CLOSED","b","blocked: `) {
+		t.Error(m)
+	}
+	c.send(`["COUNT","b",%s]`, distinct(60))
+	if m := c.recv(); !strings.HasPrefix(m, `["CLOSED","b","`) {
+		t.Error(m)
+	}
+	c.send(`["REQ","a",%s]`, distinct(90)) // instead of the old one
+	c.expect(`["EOSE","a"]`)
+	c.send(`["CLOSE","a"]`)
+	for range 3 {
+		c.send(`["COUNT","n",%s]`, distinct(90))
+		c.expect(`["COUNT","n",{"count":0}]`)
+	}
+	c.send(`["REQ","b",%s]`, distinct(90))
+	c.expect(`["EOSE","b"]`)
+}
+
+// Entries come and go in any order, and an event finds those that are there.
+func TestLiveIndexComesAndGoes(t *testing.T) {
+	random := testdb.NewRandom(9)
+	rng := rand.New(rand.NewPCG(9, 9))
+	x := newLiveIndex()
+	var entries []*entry
+	for range 3000 {
+		if len(entries) > 0 && rng.IntN(3) == 0 {
+			i := rng.IntN(len(entries))
+			x.remove(entries[i])
+			entries = append(entries[:i], entries[i+1:]...)
+			continue
+		}
+		f, err := nostr.ParseFilter(random.Filter(), nostr.FilterLimits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Never() {
+			continue
+		}
+		e := &entry{filter: f}
+		x.add(e)
+		entries = append(entries, e)
+		ev, err := nostr.ParseEvent(random.Event(), nostr.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[*entry]bool{}
+		x.candidates(ev.Packed, func(e *entry) { found[e] = true })
+		for _, e := range entries {
+			if e.filter.Match(ev.Packed) && !found[e] {
+				t.Fatalf("%s is not found by %v", e.filter, packed.View(ev.Packed).Tags())
+			}
+		}
+	}
+	for _, e := range entries {
+		x.remove(e)
+	}
+	if len(x.keys)+len(x.tags)+len(x.kinds)+len(x.all) != 0 {
+		t.Error("something is left in the index")
+	}
+}
+
+// What strangers cause does not fill the log.
+func TestSteadyLog(t *testing.T) {
+	var s steady
+	log := new(lockedBuffer)
+	n := 0
+	for range 10_000 {
+		if s.allow(slog.New(slog.NewTextHandler(log, nil))) {
+			n++
+		}
+	}
+	if n < steadyLines || n > 20*steadyLines {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// Of pings the last one is answered, however many wait.
+func TestOnePong(t *testing.T) {
+	var o outbox
+	o.push(frame{op: opPong, body: []byte("a")})
+	o.push(frame{op: opText, body: []byte("text")})
+	for i := range 1000 {
+		if !o.pong([]byte(fmt.Sprint(i))) {
+			t.Fatal("a second pong waits")
+		}
+	}
+	if len(o.frames) != 2 || string(o.frames[0].body) != "999" {
+		t.Errorf("%d frames, pong %q", len(o.frames), o.frames[0].body)
+	}
+	o.take(nil, 1<<20)
+	if o.bytes != 0 {
+		t.Errorf("%d bytes are left of nothing", o.bytes)
+	}
+}
