@@ -11,6 +11,11 @@ import (
 	"github.com/PowerDNS/lmdb-go/lmdb"
 )
 
+// headroom is the address space, in bytes, that a map leaves to the rest of the
+// process: the heap and its bookkeeping, the pages of a transaction, the stacks
+// of threads. A Go program that finds none dies.
+const headroom = 512 << 20
+
 // openMap opens the environment with the largest map that the address space
 // holds: under ulimit -v, or on small machines, the default is not to be had.
 func (e *Env) openMap() error {
@@ -19,7 +24,10 @@ func (e *Env) openMap() error {
 		size, least = max(size, fi.Size()), max(least, fi.Size())
 	}
 	for {
-		err := e.openSized(size)
+		err := error(syscall.ENOMEM)
+		if addressable(size) {
+			err = e.openSized(size)
+		}
 		if err == nil {
 			return nil
 		}
@@ -65,7 +73,7 @@ func (e *Env) explainOpen(err error, least int64) error {
 	case isErrno(err, lmdb.VersionMismatch):
 		what = " (data.mdb was written by another version of LMDB)"
 	case isErrno(err, syscall.ENOMEM):
-		what = fmt.Sprintf(" (not even %d MiB of address space for the map: raise ulimit -v)", least>>20)
+		what = fmt.Sprintf(" (no %d MiB of address space for the map and %d MiB for the rest: raise ulimit -v)", least>>20, headroom>>20)
 	}
 	if op := (*lmdb.OpError)(nil); errors.As(err, &op) {
 		err = op.Errno // the binding's error does not unwrap
@@ -123,11 +131,11 @@ func (e *Env) larger(size int64) (int64, error) {
 	}
 }
 
-// addressable reports whether the address space has room for n more bytes.
-// LMDB gives up the old map before it asks for the new one, so asking must not
-// fail.
+// addressable reports whether the address space has room for n more bytes of
+// map, and the headroom. LMDB gives up the old map before it asks for the new
+// one, so asking must not fail.
 func addressable(n int64) bool {
-	b, err := syscall.Mmap(-1, 0, int(n), syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
+	b, err := syscall.Mmap(-1, 0, int(n+headroom), syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
 	if err != nil {
 		return false
 	}
@@ -138,5 +146,5 @@ func addressable(n int64) bool {
 // however it is wrapped.
 func isErrno(err, errno error) bool {
 	var op *lmdb.OpError
-	return errors.As(err, &op) && op.Errno == errno
+	return errors.As(err, &op) && op.Errno == errno || errors.Is(err, errno)
 }

@@ -36,6 +36,7 @@ var roles = map[string]func(dir string) error{
 	"hold":   hold,
 	"size":   size,
 	"narrow": narrow,
+	"heap":   heap,
 }
 
 // A process is another one on the same database, told what to do line by line.
@@ -227,6 +228,19 @@ func TestLimitedAddresses(t *testing.T) {
 	}
 }
 
+// limitAddresses lets the process have no more than that many bytes of address
+// space beside what it has.
+func limitAddresses(more uint64) error {
+	var pages uint64
+	if statm, err := os.ReadFile("/proc/self/statm"); err != nil {
+		return err
+	} else if _, err := fmt.Sscan(string(statm), &pages); err != nil {
+		return err
+	}
+	limit := pages*uint64(os.Getpagesize()) + more
+	return syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: limit, Max: limit})
+}
+
 // narrow fills a database until the address space is at its end.
 func narrow(dir string) error {
 	env, err := lmdbx.Open(lmdbx.Options{Dir: dir, Tables: tables, MapSize: 32 << 20}, accept, create)
@@ -234,14 +248,7 @@ func narrow(dir string) error {
 		return err
 	}
 	defer env.Close()
-	var pages uint64
-	if statm, err := os.ReadFile("/proc/self/statm"); err != nil {
-		return err
-	} else if _, err := fmt.Sscan(string(statm), &pages); err != nil {
-		return err
-	}
-	limit := pages*uint64(os.Getpagesize()) + 24<<20
-	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+	if err := limitAddresses(24 << 20); err != nil {
 		return err
 	}
 	full := 0
@@ -266,5 +273,41 @@ func TestNoAddresses(t *testing.T) {
 	}
 	if got := p.ask(""); got != "true <nil>" {
 		t.Error(got)
+	}
+}
+
+// heap opens a database within the addresses it has and as many MiB more as it
+// is told, and then wants memory for something else.
+func heap(dir string) error {
+	var more uint64
+	if _, err := fmt.Scan(&more); err != nil {
+		return err
+	}
+	if err := limitAddresses(more << 20); err != nil {
+		return err
+	}
+	env, err := lmdbx.Open(lmdbx.Options{Dir: dir, Tables: tables}, accept, create)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	b := make([]byte, 200<<20)
+	b[len(b)/2] = 1
+	fmt.Println("ready")
+	runtime.KeepAlive(b)
+	return nil
+}
+
+// TestHeadroom: however little address space there is, a database that opens
+// leaves the process enough to live on; else it says why it does not open.
+func TestHeadroom(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("RLIMIT_AS is not enforced here")
+	}
+	for _, more := range []int{100, 300, 550, 700, 1100, 1600} {
+		answer := start(t, "heap", t.TempDir(), "").ask(fmt.Sprint(more))
+		if opened := answer == "ready"; opened != (more > 600) || !opened && !strings.Contains(answer, "raise ulimit -v") {
+			t.Errorf("%d MiB more: %q", more, answer)
+		}
 	}
 }
