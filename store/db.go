@@ -48,7 +48,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// ErrNoSpace is returned by Update while the file system is nearly full.
+// ErrNoSpace is returned by Update while the file system is full, or nearly so.
 var ErrNoSpace = errors.New("no space left for writing")
 
 // ErrClosed is returned by the methods of a DB that was closed.
@@ -213,6 +213,9 @@ func (db *DB) update(fn func(*Batch) error) error {
 		}
 		return b.flush()
 	})
+	if db.env.NoSpace(err) {
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	}
 	if err != nil {
 		return err
 	}

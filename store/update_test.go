@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"syscall"
 	"testing"
 
 	"wok/index"
@@ -169,6 +171,26 @@ func TestNoSpace(t *testing.T) {
 	err := db.Update(func(*store.Batch) error { t.Error("a batch was begun"); return nil })
 	if !errors.Is(err, store.ErrNoSpace) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestFullDisk: what LMDB says of a full disk, or of a quota, is ErrNoSpace, and
+// the cause is kept.
+func TestFullDisk(t *testing.T) {
+	db := testdb.Open(t)
+	for _, test := range []struct {
+		errno error
+		full  bool
+	}{
+		{syscall.ENOSPC, true},
+		{syscall.EDQUOT, true},
+		{syscall.EIO, false}, // the disk has room: it is the disk that fails
+		{syscall.EINVAL, false},
+	} {
+		err := db.Update(func(*store.Batch) error { return fmt.Errorf("put: %w", test.errno) })
+		if errors.Is(err, store.ErrNoSpace) != test.full || !errors.Is(err, test.errno) {
+			t.Errorf("%v is %v", test.errno, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package lmdbx
 import (
 	"context"
 	"fmt"
+	"syscall"
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
 )
@@ -99,4 +100,21 @@ func (e *Env) updateOnce(fn func(*Txn) error) (size int64, err error) {
 		err = fmt.Errorf("write to %s: %w", e.dir, err)
 	}
 	return e.mapSize, err
+}
+
+// nearlyNone is how few free bytes make a disk a full one.
+const nearlyNone = 1 << 20
+
+// NoSpace reports whether err is that of a write for which the disk, or the
+// quota of the user, had no room. LMDB calls it an I/O error where the disk took
+// the first part of a write, so what is left on the disk is asked too.
+func (e *Env) NoSpace(err error) bool {
+	if isErrno(err, syscall.ENOSPC) || isErrno(err, syscall.EDQUOT) {
+		return true
+	}
+	if !isErrno(err, syscall.EIO) {
+		return false
+	}
+	free, err := e.FreeBytes()
+	return err == nil && free < nearlyNone
 }
