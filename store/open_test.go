@@ -121,6 +121,37 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestOpenUnbegun: where the making of a database was cut short, reading says
+// that it is empty, and writing makes it after all.
+func TestOpenUnbegun(t *testing.T) {
+	whole := t.TempDir()
+	env, err := lmdbx.Open(lmdbx.Options{Dir: whole}, nil, func(*lmdbx.Txn) error { return nil })
+	if err == nil {
+		err = env.Close()
+	}
+	noTables, err2 := os.ReadFile(filepath.Join(whole, "data.mdb"))
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"no bytes": nil, "no tables": noTables} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "data.mdb"), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			db, err := store.Open(store.Options{Dir: dir, ReadOnly: true})
+			if err == nil {
+				db.Close()
+			}
+			if !errors.Is(err, lmdbx.ErrEmpty) || !strings.Contains(err.Error(), dir+": it is empty") {
+				t.Errorf("opened for reading: %v", err)
+			}
+			db = reopen(t, nil, dir)
+			put(t, db, author{t, 1}.event(1, 1))
+		})
+	}
+}
+
 // A database from before a table was declared gets it when it is opened for
 // writing, and is refused for reading until then.
 func TestOpenOlder(t *testing.T) {

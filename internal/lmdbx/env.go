@@ -60,6 +60,10 @@ type Options struct {
 // ErrClosed is returned by the methods of an Env that was closed.
 var ErrClosed = errors.New("database is closed")
 
+// ErrEmpty is returned by [Open] for reading where a database was never begun:
+// the process that was to make it ended first, or is at it now.
+var ErrEmpty = errors.New("it is empty: nothing was ever written to it")
+
 // An Env is an open environment.
 type Env struct {
 	env  *lmdb.Env
@@ -146,6 +150,9 @@ func (e *Env) openIn(txn *lmdb.Txn, accept func(*Peek) error) error {
 		names, err := tableNames(txn)
 		if err != nil {
 			return err
+		}
+		if len(names) == 0 {
+			return ErrEmpty
 		}
 		if err := accept(&Peek{Tables: names, txn: txn}); err != nil {
 			return err

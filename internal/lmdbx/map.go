@@ -21,6 +21,9 @@ const headroom = 512 << 20
 func (e *Env) openMap() error {
 	size, least := e.opts.MapSize, int64(minMapSize)
 	if fi, err := os.Stat(filepath.Join(e.dir, dataFile)); err == nil {
+		if e.opts.ReadOnly && fi.Size() == 0 {
+			return fmt.Errorf("open database %s: %w", e.dir, ErrEmpty)
+		}
 		size, least = max(size, fi.Size()), max(least, fi.Size())
 	}
 	for {

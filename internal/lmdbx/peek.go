@@ -8,7 +8,7 @@ import (
 
 // A Peek is a look at a database before its tables are opened.
 type Peek struct {
-	Tables []string // names of the tables that exist; none in a new database
+	Tables []string // names of the tables that exist, at least one
 	txn    *lmdb.Txn
 }
 
