@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"wok/internal/config"
@@ -13,8 +15,11 @@ import (
 
 // openReadOnly opens the database for reading; it must exist.
 func openReadOnly(cfg *config.Config) (*store.DB, error) {
-	if !exists(filepath.Join(cfg.DB, "data.mdb")) {
+	switch _, err := os.Stat(filepath.Join(cfg.DB, "data.mdb")); {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("no database in %s (set --db or db in wok.conf)", cfg.DB)
+	case err != nil:
+		return nil, fmt.Errorf("open database: %w", err)
 	}
 	opts := storeOptions(cfg)
 	opts.ReadOnly = true

@@ -26,12 +26,22 @@ type globals struct {
 func (g *globals) flags(root *cobra.Command) {
 	fs := root.PersistentFlags()
 	fs.StringVar(&g.config, "config", "", "read the configuration from `FILE`")
-	fs.StringVar(&g.db, "db", "", "`DIR` of the database (default ./wok-db); short for --set db=DIR")
+	fs.Func("db", "`DIR` of the database (default ./wok-db); short for --set db=DIR", g.setDB)
 	fs.StringArrayVar(&g.sets, "set", nil, "give a configuration key a value, `KEY=VALUE`; repeatable")
 	// The flags exist, so registering cannot fail.
 	_ = root.MarkPersistentFlagDirname("db")
 	_ = root.MarkPersistentFlagFilename("config", "conf")
 	_ = root.RegisterFlagCompletionFunc("set", completeKey)
+}
+
+// setDB takes the value of --db. An empty one is a variable of a script that was
+// never set, and must not mean another database.
+func (g *globals) setDB(dir string) error {
+	if dir == "" {
+		return errors.New("it names no directory")
+	}
+	g.db = dir
+	return nil
 }
 
 // completeKey completes the name of a configuration key.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -41,7 +44,37 @@ func newRoot(g *globals) *cobra.Command {
 		newInfo(g), newCheck(g),
 		newVersion(g),
 	)
+	root.SetFlagErrorFunc(plainFlagError)
+	strict(root)
 	return root
+}
+
+// strict makes cobra's own commands refuse arguments that they do not know; as
+// they come they print a help text, and succeed.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				_, _, err := root.Find(args)
+				return err
+			}
+		case "completion": // its Args are checked once there is something to run
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// plainFlagError says what is wrong with the value of a flag, but not which
+// function of Go thinks so.
+func plainFlagError(_ *cobra.Command, err error) error {
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return err
+	}
+	return errors.New(strings.Replace(err.Error(), number.Error(), number.Err.Error(), 1))
 }
 
 // begin makes a run method what cobra calls, and notes that it has been.

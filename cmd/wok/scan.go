@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -49,6 +50,9 @@ func newScan(g *globals) *cobra.Command {
 }
 
 func (c *scanCmd) run(ctx context.Context, args []string, io stdio) error {
+	if c.pause < 0 {
+		return usageError{errors.New("--pause must be 0, for no pause, or more")}
+	}
 	filters, err := parseFilters(args[0])
 	if err != nil {
 		return err
