@@ -101,10 +101,17 @@ func (s *Server) Serve(ln net.Listener, pipe *ingest.Pipeline) error {
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	if err := server.Serve(listener{ln, s.opts.TCPKeepalive}); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(listener{ln, s.opts.TCPKeepalive, s.notAccepted}); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	}
 	return nil
+}
+
+// notAccepted says that a client could not be let in.
+func (s *Server) notAccepted(err error) {
+	if s.accepting.allow(s.log) {
+		s.log.Warn("connection not accepted", "error", err)
+	}
 }
 
 // start starts the goroutines that no client owns. The caller holds s.mu.

@@ -13,11 +13,17 @@ import (
 type listener struct {
 	net.Listener
 	keepalive bool
+	// failed is told of errors of accepting, such as too many open files, which
+	// clients see only as silence.
+	failed func(error)
 }
 
 func (l listener) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
 	if err != nil {
+		if !errors.Is(err, net.ErrClosed) {
+			l.failed(err)
+		}
 		return nil, err
 	}
 	if tcp, ok := nc.(*net.TCPConn); ok && !l.keepalive {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package lmdbx_test
+
+const raced = false

@@ -1,0 +1,6 @@
+//go:build race
+
+package lmdbx_test
+
+// raced says that the race detector is watching.
+const raced = true
