@@ -39,6 +39,7 @@ type identity struct {
 	challenge string           // "" where AUTH is not offered
 	urls      []nostr.RelayURL // that an AUTH may be for
 	keys      [][32]byte       // authenticated, in the order they came; replaced, never changed
+	reminded  bool             // the challenge has been sent once more
 }
 
 // newIdentity returns the beginning of a connection asked for by r.
@@ -136,6 +137,21 @@ func (c *conn) admit(key [32]byte) error {
 	c.identity.keys = append(slices.Clip(keys), key)
 	c.src.Authed = c.identity.keys
 	return nil
+}
+
+// remind sends the challenge once more, before the first answer that asks for
+// AUTH: some clients pass over one that comes before they ask for anything
+// (42-R1).
+func (c *conn) remind(refusal *nostr.Refusal) {
+	if refusal.Prefix != nostr.PrefixAuthRequired || c.identity.challenge == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.identity.reminded {
+		c.identity.reminded = true
+		c.pushText(nil, nostr.AppendAuth(nil, c.identity.challenge))
+	}
 }
 
 // keys returns the authenticated keys, which are not changed.

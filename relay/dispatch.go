@@ -152,6 +152,7 @@ func (c *conn) request(id string, filters []*nostr.Filter) {
 	}
 	switch {
 	case ok && barred != nil:
+		c.remind(barred)
 		c.refuse(s, barred)
 	case !ok:
 		c.send(nostr.AppendClosed(nil, id,
