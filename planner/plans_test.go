@@ -292,8 +292,7 @@ func TestSwitch(t *testing.T) {
 	f := nostr.NewFilter()
 	f.Limit = 50
 	for _, k := range keys {
-		b, _ := nostr.ParseFilter([]byte(`{"authors":["`+testdb.Key(k).Pubkey()+`"]}`), nostr.FilterLimits{})
-		f.Authors = append(f.Authors, b.Authors...)
+		f.Authors = append(f.Authors, filter(t, `{"authors":["`+testdb.Key(k).Pubkey()+`"]}`).Authors...)
 	}
 	err = db.View(context.Background(), func(tx *store.Txn) error {
 		w := &world{tx: tx}

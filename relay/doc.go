@@ -7,10 +7,13 @@
 //	http.go          a request: websocket, NIP-11 document (info.go), landing page
 //	conn.go          a connection: the loop that reads it
 //	dispatch.go      what each message of a client does
+//	auth.go          who the client is (NIP-42), and what it may see
+//	narrow.go        what filters of a relay with a narrow purpose must be like
 //	subscription.go  a REQ that is open
 //	scheduler.go     whose turn it is to query: stored.go (REQ), count.go (COUNT)
 //	live.go          new events, matched through live_index.go
 //	outbound.go      what waits to be sent, and the writer; socket.go below it
+//	steady.go        how much of what clients cause goes to the log
 //
 // The package does not verify, decide about or write events (ingest, store),
 // nor choose how to search (planner), nor read configuration (cmd/wok). Only
@@ -22,7 +25,8 @@
 // only while there is something to send. A server has Options.QueryWorkers
 // goroutines that query, one that follows new events, the watch of the store
 // that wakes it, one for pings, and those of net/http until a request is
-// answered or upgraded. All end before [Server.Shutdown] returns.
+// answered or upgraded. All end before [Server.Shutdown] returns, but for the
+// watch, which is only told to.
 //
 // # Locks
 //
@@ -30,7 +34,8 @@
 // the workers and the follower. Above it stands live.mu, which guards the
 // index of subscriptions: who holds conn.mu does not take live.mu. The locks of
 // scheduler and socket are innermost; nothing is taken while they are held. No
-// lock is held while a socket or the database is waited for.
+// lock is held while a socket or the database is waited for, but Server.mu once,
+// while Serve begins.
 //
 // # Order
 //

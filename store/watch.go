@@ -17,7 +17,7 @@ const watchInterval = 50 * time.Millisecond
 // succession may share a receipt, so the receiver reads on from the last levId
 // it has seen. The watch ends with ctx, and the channel is closed then.
 func (db *DB) Watch(ctx context.Context) (<-chan struct{}, error) {
-	seen, err := db.env.LastTxnID()
+	seen, err := db.readable(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,16 +51,20 @@ func (db *DB) watch(ctx context.Context, seen uint64, own, out chan struct{}) {
 			continue
 		}
 		signal(out)
-		// LMDB shows that there is a commit before the commit can be read, by
-		// as long as the disk takes to sync. Only what can be read is seen.
-		err := db.env.Read(ctx, func(lx *lmdbx.Txn) error {
-			seen = lx.ID()
-			return nil
-		})
-		if err != nil {
-			return
-		}
+		if now, err := db.readable(ctx); err == nil {
+			seen = now
+		} // else the next tick tries again, or ctx has ended
 	}
+}
+
+// readable returns the number of the newest commit that can be read. LMDB shows
+// that there is one (LastTxnID) earlier, by as long as the disk takes to sync.
+func (db *DB) readable(ctx context.Context) (id uint64, err error) {
+	err = db.env.Read(ctx, func(lx *lmdbx.Txn) error {
+		id = lx.ID()
+		return nil
+	})
+	return id, err
 }
 
 func (db *DB) unwatch(own chan struct{}) {
