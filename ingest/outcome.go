@@ -1,8 +1,6 @@
 package ingest
 
 import (
-	"strings"
-
 	"wok/nostr"
 	"wok/store"
 )
@@ -33,9 +31,10 @@ func (o Outcome) String() string { return outcomeNames[o] }
 
 // A Result is the answer to a submitted event.
 type Result struct {
-	ID      string // 64 hex digits; "" where none can be read
-	OK      bool   // the event is, or was already, where it belongs
-	Reason  string // begins with a nostr.Prefix; "" only where OK
+	ID      string       // 64 hex digits; "" where none can be read
+	OK      bool         // the event is, or was already, where it belongs
+	Prefix  nostr.Prefix // the word that Reason begins with, "" where there is none
+	Reason  string       // "" only where OK
 	Outcome Outcome
 
 	// Class is Reason without particulars: one of a fixed, short list of
@@ -48,26 +47,34 @@ type Result struct {
 // answers are what submitters are told where nothing but the outcome matters.
 // The word for a superseded event is ours: NIP-01 has none, and of its words
 // this is the closest (01-R41).
-var answers = [outcomes]struct {
+var answers = [outcomes]answer{
+	Stored:     {ok: true},
+	Duplicate:  answerOf(true, nostr.PrefixDuplicate, "this event is stored already"),
+	Superseded: answerOf(false, nostr.PrefixDuplicate, "a newer version is stored"),
+	Deleted:    answerOf(false, nostr.PrefixBlocked, "deleted by author"),
+	Vanished:   answerOf(false, nostr.PrefixBlocked, "its author or recipient has asked to vanish"),
+	Expired:    answerOf(false, nostr.PrefixInvalid, "the event has expired"),
+	Ephemeral:  {ok: true},
+	Invalid:    answerOf(false, nostr.PrefixInvalid, "not a valid event"),
+	Blocked:    answerOf(false, nostr.PrefixBlocked, "not accepted here"),
+	Failed:     answerOf(false, nostr.PrefixError, "the event could not be stored, try again later"),
+}
+
+// An answer is what a submitter is told.
+type answer struct {
 	ok     bool
+	prefix nostr.Prefix
 	reason string
-}{
-	Stored:     {true, ""},
-	Duplicate:  {true, nostr.PrefixDuplicate.Reason("this event is stored already")},
-	Superseded: {false, nostr.PrefixDuplicate.Reason("a newer version is stored")},
-	Deleted:    {false, nostr.PrefixBlocked.Reason("deleted by author")},
-	Vanished:   {false, nostr.PrefixBlocked.Reason("its author or recipient has asked to vanish")},
-	Expired:    {false, nostr.PrefixInvalid.Reason("the event has expired")},
-	Ephemeral:  {true, ""},
-	Invalid:    {false, nostr.PrefixInvalid.Reason("not a valid event")},
-	Blocked:    {false, nostr.PrefixBlocked.Reason("not accepted here")},
-	Failed:     {false, nostr.PrefixError.Reason("the event could not be stored, try again later")},
+}
+
+func answerOf(ok bool, prefix nostr.Prefix, text string) answer {
+	return answer{ok, prefix, prefix.Reason(text)}
 }
 
 // resultOf returns the answer that an outcome alone makes.
 func resultOf(id string, o Outcome) Result {
 	a := answers[o]
-	return Result{ID: id, OK: a.ok, Reason: a.reason, Outcome: o, Class: a.reason}
+	return Result{ID: id, OK: a.ok, Prefix: a.prefix, Reason: a.reason, Outcome: o, Class: a.reason}
 }
 
 // failed returns the answer to an event that err, which nobody outside is told
@@ -88,15 +95,7 @@ func refused(id string, err error) Result {
 	case nostr.PrefixInvalid:
 		o = Invalid
 	}
-	r := Result{ID: id, Reason: refusal.Error(), Outcome: o}
-	r.Class = r.Reason
-	if fault := nostr.FaultOf(err); fault != "" { // the text of a SyntaxError holds an offset
-		r.Class = nostr.PrefixInvalid.Reason(string(fault))
-	}
-	if i := strings.IndexAny(r.Reason, "0123456789"); refusal.Prefix == nostr.PrefixPoW && i > 0 {
-		r.Class = strings.TrimSpace(r.Reason[:i]) // without the two difficulties
-	}
-	return r
+	return Result{ID: id, Prefix: refusal.Prefix, Reason: refusal.Error(), Outcome: o, Class: refusal.Class()}
 }
 
 // outcomeOf translates what the store made of an event.

@@ -66,7 +66,10 @@ func TestOutcomes(t *testing.T) {
 			if !res.OK && nostr.Prefixed(nostr.PrefixError, res.Reason) != res.Reason {
 				t.Errorf("reason %q has no prefix", res.Reason)
 			}
-			if want := strings.HasPrefix(res.Reason, res.Class); !want {
+			if word, _, _ := strings.Cut(res.Reason, ":"); word != string(res.Prefix) {
+				t.Errorf("prefix %q of reason %q", res.Prefix, res.Reason)
+			}
+			if !strings.HasPrefix(res.Reason, res.Class) {
 				t.Errorf("class %q of reason %q", res.Class, res.Reason)
 			}
 		})

@@ -7,6 +7,10 @@ import (
 	"wok/nostr"
 )
 
+// errWork stands for all events with too little work, each of which is told how
+// much that is.
+var errWork = nostr.Refuse(nostr.PrefixPoW, "the difficulty is less than is asked for")
+
 // errNoTarget is for an event whose id is good by luck: only a target that was
 // named before makes that expensive (13-R2).
 var errNoTarget = nostr.Refuse(nostr.PrefixPoW, "the nonce tag does not commit to the difficulty that is asked for")
@@ -17,7 +21,7 @@ func (r *Rules) checkWork(ev *nostr.Event) error {
 		return nil
 	}
 	if d := difficulty(ev.Packed.ID()); d < r.MinPoW {
-		return nostr.Refuse(nostr.PrefixPoW, "difficulty %d is less than %d", d, r.MinPoW) // 13-R3
+		return errWork.With("difficulty %d is less than %d", d, r.MinPoW) // 13-R3
 	}
 	if committed(ev) < r.MinPoW {
 		return errNoTarget

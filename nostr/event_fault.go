@@ -41,7 +41,7 @@ func (f Fault) Error() string { return string(f) }
 func (f Fault) As(target any) bool {
 	refusal, ok := target.(**Refusal)
 	if ok {
-		*refusal = &Refusal{PrefixInvalid, string(f)}
+		*refusal = &Refusal{Prefix: PrefixInvalid, Text: string(f)}
 	}
 	return ok
 }

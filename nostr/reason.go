@@ -1,6 +1,7 @@
 package nostr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,14 +56,24 @@ func Prefixed(p Prefix, reason string) string {
 type Refusal struct {
 	Prefix Prefix
 	Text   string // what is wrong, without the prefix
+	class  string // see Class; "" where it is Text
 }
 
 func (r *Refusal) Error() string { return r.Prefix.Reason(r.Text) }
 
+// With returns a refusal of the same class that says more exactly what is wrong.
+func (r *Refusal) With(format string, args ...any) *Refusal {
+	return &Refusal{r.Prefix, fmt.Sprintf(format, args...), cmp.Or(r.class, r.Text)}
+}
+
+// Class returns the refusal without particulars, such as numbers or offsets: what
+// to count refusals by, where they are not made of the client's own words.
+func (r *Refusal) Class() string { return r.Prefix.Reason(cmp.Or(r.class, r.Text)) }
+
 // Refuse returns a Refusal. What it quotes of the client's own words must be
 // cut to a length fit for logs, see [Excerpt].
 func Refuse(p Prefix, format string, args ...any) *Refusal {
-	return &Refusal{p, fmt.Sprintf(format, args...)}
+	return &Refusal{Prefix: p, Text: fmt.Sprintf(format, args...)}
 }
 
 // RefusalOf returns what a client may learn of err: a Refusal as it is, broken
@@ -75,9 +86,9 @@ func RefusalOf(err error) *Refusal {
 	}
 	var syntax *SyntaxError
 	if errors.As(err, &syntax) {
-		return &Refusal{PrefixInvalid, syntax.Error()}
+		return &Refusal{PrefixInvalid, syntax.Error(), string(NotJSON)}
 	}
-	return &Refusal{PrefixError, "internal error"}
+	return Refuse(PrefixError, "internal error")
 }
 
 // Excerpt quotes the beginning of s, which may be anything, for a message.

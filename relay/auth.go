@@ -139,11 +139,11 @@ func (c *conn) admit(key [32]byte) error {
 	return nil
 }
 
-// remind sends the challenge once more, before the first answer that asks for
-// AUTH: some clients pass over one that comes before they ask for anything
-// (42-R1).
-func (c *conn) remind(refusal *nostr.Refusal) {
-	if refusal.Prefix != nostr.PrefixAuthRequired || c.identity.challenge == "" {
+// remind sends the challenge once more, before the first answer that begins with
+// the word for AUTH: some clients pass over one that comes before they ask for
+// anything (42-R1, 70-R2).
+func (c *conn) remind(word nostr.Prefix) {
+	if word != nostr.PrefixAuthRequired || c.identity.challenge == "" {
 		return
 	}
 	c.mu.Lock()

@@ -31,7 +31,7 @@ func (c *conn) count(id string, filters []*nostr.Filter) {
 	filters = possible(filters)
 	keys := c.keys()
 	if barred := cmp.Or(narrow, c.srv.opts.Auth.barred(filters, keys)); barred != nil {
-		c.remind(barred)
+		c.remind(barred.Prefix)
 		c.send(nostr.AppendClosed(nil, id, barred.Error()))
 		return
 	}

@@ -111,6 +111,7 @@ func (c *conn) answer(r ingest.Result) {
 	if r.Err != nil && !errors.Is(r.Err, store.ErrNoSpace) && c.srv.failures.allow(c.srv.log) { // ingest tells of a full disk
 		c.srv.log.Error("event not stored", "id", r.ID, "error", r.Err)
 	}
+	c.remind(r.Prefix)
 	message := nostr.AppendOK(make([]byte, 0, 96+len(r.Reason)), r.ID, r.OK, r.Reason)
 	if r.ID == "" {
 		message = nostr.AppendNotice(message[:0], r.Reason)
@@ -152,7 +153,7 @@ func (c *conn) request(id string, filters []*nostr.Filter) {
 	}
 	switch {
 	case ok && barred != nil:
-		c.remind(barred)
+		c.remind(barred.Prefix)
 		c.refuse(s, barred)
 	case !ok:
 		c.send(nostr.AppendClosed(nil, id,
