@@ -37,7 +37,7 @@ func (r *testRelay) request(method, path string, header ...string) (*http.Respon
 // TestDocument asks for the NIP-11 document (11-R1, 11-R3, 11-R4, 11-R7).
 func TestDocument(t *testing.T) {
 	r := startRelay(t, func(o *Options) {
-		o.Info = Info{Name: "a <b>", Description: "d", Pubkey: strings.Repeat("1", 64), Contact: "mailto:x"}
+		o.Info = Info{Name: "a <b>", Description: "d", Pubkey: strings.Repeat("1", 64), Contact: "mailto:x", Software: "https://example.com/wok"}
 		o.Limits = Limits{MaxMessageBytes: 1000, MaxSubs: 7, MaxLimit: 50, DefaultLimit: 20,
 			MaxEventTags: 9, MaxEventBytes: 500, NewestEvent: 15 * time.Minute}
 		o.Hints = true
@@ -48,7 +48,7 @@ func TestDocument(t *testing.T) {
 		t.Errorf("Content-Type %q", got)
 	}
 	want := `{"name":"a <b>","description":"d","pubkey":"` + strings.Repeat("1", 64) + `","contact":"mailto:x",` +
-		`"supported_nips":[1,2,9,11,40,45,62,67],"version":"1.2.3","limitation":{"max_message_length":1000,` +
+		`"supported_nips":[1,2,9,11,40,45,62,67],"software":"https://example.com/wok","version":"1.2.3","limitation":{"max_message_length":1000,` +
 		`"max_subscriptions":7,"max_limit":50,"default_limit":20,"max_subid_length":64,"max_event_tags":9,` +
 		`"max_content_length":500,"min_pow_difficulty":0,"auth_required":false,"payment_required":false,` +
 		`"restricted_writes":false,"created_at_upper_limit":900}}` + "\n"

@@ -60,7 +60,7 @@ func (s *Server) document() document {
 		Self:          i.Self,
 		Contact:       i.Contact,
 		SupportedNIPs: s.nips(),
-		Software:      s.opts.Software,
+		Software:      i.Software,
 		Version:       s.opts.Version,
 		Terms:         i.Terms,
 		Privacy:       i.Privacy,

@@ -29,11 +29,10 @@ type Options struct {
 	// address. Whoever may connect past the proxy can claim any.
 	RealIPHeader string
 
-	Trace    Trace
-	Version  string           // of the program
-	Software string           // URL of the program
-	Log      *slog.Logger     // default: discard
-	Now      func() time.Time // the clock that events expire by; default time.Now
+	Trace   Trace
+	Version string           // of the program
+	Log     *slog.Logger     // default: discard
+	Now     func() time.Time // the clock that events expire by; default time.Now
 }
 
 // Info is what the relay says about itself (NIP-11).
@@ -44,6 +43,7 @@ type Info struct {
 	Contact           string // URI
 	Icon, Banner      string // URLs
 	Privacy, Terms    string // URLs
+	Software          string // URL of the program
 	NIPs              []int  // to claim instead of those that are served
 }
 

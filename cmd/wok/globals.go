@@ -76,6 +76,9 @@ func (g *globals) load(stderr io.Writer, more ...string) (config.Config, error) 
 	if _, err := ownURLs(&cfg); err != nil {
 		return cfg, usageError{fmt.Errorf("configuration: %w", err)}
 	}
+	if err := checkSoftware(cfg.Relay.Info.Software); err != nil {
+		return cfg, usageError{fmt.Errorf("configuration: %w", err)}
+	}
 	for _, w := range warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", w)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -63,6 +64,15 @@ func ownURLs(cfg *config.Config) ([]nostr.RelayURL, error) {
 		urls = append(urls, u)
 	}
 	return urls, nil
+}
+
+// checkSoftware returns what is wrong with relay.info.software: where it is said
+// at all, it is a URL (NIP-11).
+func checkSoftware(text string) error {
+	if u, err := url.Parse(text); text != "" && (err != nil || u.Scheme == "" || u.Host == "") {
+		return fmt.Errorf("relay.info.software: not a URL: %s", nostr.Excerpt(text))
+	}
+	return nil
 }
 
 func eventLimits(cfg *config.Config) nostr.Limits {

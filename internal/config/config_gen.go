@@ -222,6 +222,10 @@ type RelayInfo struct {
 	// URL of the terms of service.
 	Terms string
 
+	// URL at which this program can be found, of a fork say. Empty: nothing is
+	// said about it.
+	Software string
+
 	// NIPs to claim. Empty: those that are really on.
 	NIPs []int
 }
@@ -328,6 +332,7 @@ func Default() (c Config) {
 	c.Relay.Info.Banner = ""
 	c.Relay.Info.Privacy = ""
 	c.Relay.Info.Terms = ""
+	c.Relay.Info.Software = ""
 	c.Relay.Info.NIPs = []int(nil)
 	c.Relay.Compression.Enabled = true
 	c.Relay.Logging.DumpInAll = false
@@ -398,6 +403,7 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Relay.Info.Banner,
 		&c.Relay.Info.Privacy,
 		&c.Relay.Info.Terms,
+		&c.Relay.Info.Software,
 		&c.Relay.Info.NIPs,
 		nil,
 		nil,
@@ -622,6 +628,10 @@ var keys = [...]Key{
 	{
 		Name: "relay.info.terms", Type: String,
 		Help: "URL of the terms of service.",
+	},
+	{
+		Name: "relay.info.software", Type: String,
+		Help: "URL at which this program can be found, of a fork say. Empty: nothing is said about it.",
 	},
 	{
 		Name: "relay.info.nips", Type: Ints,
