@@ -251,6 +251,38 @@ func TestMessageRecordedEvents(t *testing.T) {
 	})
 }
 
+// Of everything that was recorded, whole messages and pieces of some, what is no
+// message of a client is refused, and the good events are what they say.
+func TestRecordedMessages(t *testing.T) {
+	whole, pieces := 0, 0
+	eachLine(t, "vectors/messages/go-nostr.messages.jsonl", func(line []byte) {
+		var refused *MessageError
+		if _, err := ParseMessage(line, MessageLimits{}); !errors.As(err, &refused) {
+			t.Fatalf("%s: %v", line, err)
+		}
+		checkEcho(t, refused.AppendReply(nil), 0, "NOTICE")
+		if !json.Valid(line) {
+			pieces++
+			return
+		}
+		whole++
+		var parts []json.RawMessage
+		if json.Unmarshal(line, &parts); len(parts) != 3 {
+			return // EOSE
+		}
+		e, err := ParseEvent(parts[2], Limits{})
+		if err == nil {
+			err = e.Verify()
+		}
+		if err != nil {
+			t.Errorf("%s: %v", parts[2], err)
+		}
+	})
+	if whole != 533 || pieces != 5 {
+		t.Errorf("%d messages and %d pieces", whole, pieces)
+	}
+}
+
 func TestMessageEventAllocs(t *testing.T) {
 	raw := []byte(goodMessages[0])
 	n := testing.AllocsPerRun(100, func() {
