@@ -144,9 +144,15 @@ func (q *Query) next(r *run) (hit, bool, error) {
 	return h, true, nil
 }
 
-// lookAheadPostings bounds what is looked at behind a limit to learn whether
-// there is more.
-const lookAheadPostings = 64
+const (
+	// lookAheadPostings bounds what is looked at behind a limit to learn whether
+	// there is more.
+	lookAheadPostings = 64
+	// lookAheadHidden is the bound where the asker may not see all. A look that
+	// ends without an answer tells that so much was passed over, so it must be
+	// more than the letters of nearly anybody (67-R4); it takes some milliseconds.
+	lookAheadHidden = 4096
+)
 
 // lookAhead finds out, as far as that is cheap, whether there are more stored
 // matches than the limits let through (NIP-67).
@@ -184,6 +190,9 @@ func (s *scan) more(r *run) (more, known bool, err error) {
 	}
 	s.left, s.tail = nostr.NoLimit, 0
 	r.budget = Budget{Postings: int(r.work.Postings) + lookAheadPostings}
+	if r.visible != nil {
+		r.budget.Postings += lookAheadHidden
+	}
 	h, err := s.head(r)
 	s.left = 0
 	if errors.Is(err, errPause) {

@@ -73,7 +73,7 @@ func (j *tally) slice(tx *store.Txn, deadline time.Time) (outcome, error) {
 	case done:
 		j.conn.srv.lost(j.counter.Lost(), j.filters)
 	case limits.MaxCount > 0 && count.N >= limits.MaxCount:
-		count.Approximate = true
+		count.Approximate, count.HLL = true, nil // registers of a part would pass for those of the whole
 	case !limits.allows(len(j.filters), j.counter.Work()):
 		j.reply(nostr.AppendClosed(nil, j.id, tooDear.Error()))
 		return over, nil

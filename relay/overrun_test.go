@@ -13,7 +13,7 @@ import (
 func put200(r *testRelay) {
 	var lines [][]byte
 	for i := range 200 {
-		line, _ := note(0, 1_700_000_000+int64(i), "one of many")
+		line, _ := note(0, 1_700_000_000+int64(i), "one of many", []string{"t", "many"})
 		lines = append(lines, line)
 	}
 	r.put(lines...)
@@ -70,12 +70,16 @@ func TestQueryCut(t *testing.T) {
 // A count that must look at events ends at its bound, and says that it is
 // approximate.
 func TestCountBound(t *testing.T) {
-	r := startRelay(t, func(o *Options) { o.Slice, o.Limits.MaxCount = time.Nanosecond, 10 })
+	r := startRelay(t, func(o *Options) { o.HLL, o.Slice, o.Limits.MaxCount = true, time.Nanosecond, 10 })
 	put200(r)
 	c := r.dial()
 	c.send(`["COUNT","a",{"since":1}]`)
 	if m := c.recv(); !strings.Contains(m, `"approximate":true`) {
 		t.Error("received ", m)
+	}
+	c.send(`["COUNT","a",{"#t":["many"]}]`)
+	if m := c.recv(); !strings.Contains(m, `"approximate":true`) || strings.Contains(m, `"hll"`) {
+		t.Error("received ", m) // registers of a part would pass for those of the whole
 	}
 	c.send(`["COUNT","b",{"kinds":[1]}]`) // the length of a list
 	c.expect(`["COUNT","b",{"count":200}]`)
