@@ -150,7 +150,7 @@ func (c *conn) remind(word nostr.Prefix) {
 	defer c.mu.Unlock()
 	if !c.identity.reminded {
 		c.identity.reminded = true
-		c.pushText(nil, nostr.AppendAuth(nil, c.identity.challenge))
+		c.sendText(nil, nostr.AppendAuth(nil, c.identity.challenge))
 	}
 }
 

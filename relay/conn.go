@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,7 +45,7 @@ type conn struct {
 func newConn(s *Server, ws *websocket.Conn, src ingest.Source, who identity) *conn {
 	c := &conn{srv: s, ws: ws, sock: ws.NetConn().(*socket), src: src, identity: who}
 	c.changed.L = &c.mu
-	c.sock.gathering = true
+	c.sock.upgraded = true
 	// Compressed bytes; readMessage bounds the inflated ones. Somewhat longer
 	// messages are refused without losing the connection.
 	ws.SetReadLimit(int64(s.opts.Limits.MaxMessageBytes) * (1 + skipFactor))
@@ -74,6 +75,7 @@ func (c *conn) serve(ctx context.Context) (err error) {
 	for {
 		c.awaitRoom()
 		c.busy.Store(false)
+		c.sock.messageOver()
 		kind, r, err := c.ws.NextReader()
 		c.busy.Store(true)
 		switch {
@@ -134,20 +136,20 @@ func (c *conn) message(ctx context.Context, r io.Reader) {
 		// nowhere.
 		c.shut(websocket.CloseInvalidFramePayloadData, "the message cannot be read")
 	}
-	putBuffer(raw)
+	messageBuffers.put(raw)
 }
 
 // readMessage reads all of r into a buffer of the pool; where that is more than
 // most bytes, the first of them and errTooLong.
 func readMessage(r io.Reader, most int) ([]byte, error) {
-	buf := getBuffer()
+	buf := messageBuffers.get()
 	for {
 		if len(buf) > most {
 			return buf[:most], errTooLong
 		}
 		if len(buf) == cap(buf) {
 			grown := append(buf, 0)[:len(buf)]
-			putBuffer(buf)
+			messageBuffers.put(buf)
 			buf = grown
 		}
 		n, err := r.Read(buf[len(buf):min(cap(buf), most+1)])
@@ -185,7 +187,7 @@ func (c *conn) shutLocked(code int, reason string) {
 		return
 	}
 	c.endSubs()
-	c.push(frame{body: websocket.FormatCloseMessage(code, reason), op: opClose})
+	c.sendFrames(appendFrame(nil, frameClose, websocket.FormatCloseMessage(code, reason)))
 	c.out.closing = true
 	c.changed.Broadcast()
 }
@@ -198,7 +200,7 @@ func (c *conn) giveUp(reason string) {
 	}
 	c.srv.metrics.tooSlow.Add(1)
 	c.out.clear()
-	c.pushText(nil, nostr.AppendNotice(nil, nostr.PrefixRateLimited.Reason(reason)))
+	c.sendText(nil, nostr.AppendNotice(nil, nostr.PrefixRateLimited.Reason(reason)))
 	c.shutLocked(websocket.ClosePolicyViolation, reason)
 	c.kill = time.AfterFunc(lingerTime, func() { c.sock.Close() })
 }
@@ -247,25 +249,33 @@ func (c *conn) finish(err error) {
 // leave answers the close of a client, and sees that what the library has said
 // to a client that broke the protocol is sent.
 func (c *conn) leave(err error) {
-	code := websocket.CloseProtocolError // never sent: the library was first
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var closed *websocket.CloseError
-	if errors.As(err, &closed) {
-		code = closed.Code
+	switch said := c.sock.lastWords(); {
+	case errors.As(err, &closed):
 		if !c.out.closing {
 			c.out.clear() // who says goodbye does not want the rest
 		}
+		c.shutLocked(closed.Code, "")
+	case said != nil:
+		c.endSubs()
+		c.sendFrames(said)
+		c.out.closing = true
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.shutLocked(websocket.ClosePolicyViolation, "a message took too long")
+	default: // gone, most likely
+		c.shutLocked(websocket.CloseProtocolError, "")
 	}
-	c.shutLocked(code, "")
 }
 
 // pong answers a ping.
 func (c *conn) pong(data string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.out.pong([]byte(data)) {
-		c.push(frame{body: []byte(data), op: opPong})
+	if !c.out.ended() {
+		c.out.answerPing(data)
+		c.startWriter()
 	}
 	return nil
 }
@@ -285,6 +295,6 @@ func (c *conn) ping() {
 		c.sock.Close()
 	default:
 		c.asked, c.heard = true, heard
-		c.push(frame{op: opPing})
+		c.sendFrames(appendFrame(nil, framePing, nil))
 	}
 }

@@ -101,5 +101,5 @@ func (j *tally) reply(message []byte) {
 	defer c.mu.Unlock()
 	c.counts--
 	c.values -= j.values
-	c.pushText(nil, message)
+	c.sendText(nil, message)
 }

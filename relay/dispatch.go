@@ -20,7 +20,7 @@ func (c *conn) handle(ctx context.Context, raw []byte) {
 			c.closeSub(answer.SubID) // which CLOSED says (01-R34)
 		}
 		c.send(answer.AppendReply(nil))
-		putBuffer(raw)
+		messageBuffers.put(raw)
 		return
 	}
 	c.note(msg.Verb, raw)
@@ -29,7 +29,7 @@ func (c *conn) handle(ctx context.Context, raw []byte) {
 		return
 	}
 	c.serveMessage(&msg)
-	putBuffer(raw)
+	messageBuffers.put(raw)
 }
 
 // serveMessage does what a message other than EVENT asks.
@@ -77,16 +77,16 @@ func (c *conn) refuseMessage(msg *nostr.Message, reason *nostr.Refusal) {
 // what event lies in, and goes back to the pool then.
 func (c *conn) submit(ctx context.Context, raw, event []byte) {
 	if !c.expectAnswer() {
-		putBuffer(raw)
+		messageBuffers.put(raw)
 		return
 	}
 	err := c.srv.pipe.Submit(ctx, event, c.src, func(r ingest.Result) {
-		putBuffer(raw)
+		messageBuffers.put(raw)
 		c.answer(r)
 	})
 	if err != nil { // we are stopping
 		id, _ := nostr.FindID(event)
-		putBuffer(raw)
+		messageBuffers.put(raw)
 		c.answer(ingest.Result{ID: id, Reason: nostr.PrefixError.Reason("the relay is stopping")})
 	}
 }
@@ -118,7 +118,7 @@ func (c *conn) answer(r ingest.Result) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pushText(nil, message)
+	c.sendText(nil, message)
 	if c.pending--; c.pending == 0 {
 		c.changed.Broadcast()
 		c.leaveIfIdle()

@@ -19,9 +19,8 @@ const nostrJSON = "application/nostr+json"
 // handler returns what answers requests, all on one path (01-R45).
 func (s *Server) handler(ctx context.Context) http.Handler {
 	upgrader := &websocket.Upgrader{
-		ReadBufferSize:    1 << 10,
-		WriteBufferSize:   4 << 10,
-		WriteBufferPool:   &s.writeBuffers,
+		ReadBufferSize:    128, // for the heads of frames: the socket reads ahead
+		WriteBufferPool:   &s.handshakes,
 		CheckOrigin:       func(*http.Request) bool { return true }, // web clients are anywhere
 		EnableCompression: s.opts.Compression,
 	}

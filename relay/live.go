@@ -32,7 +32,7 @@ type live struct {
 type news struct {
 	levID uint64
 	view  packed.View
-	json  []byte
+	event *liveEvent
 }
 
 const (
@@ -103,7 +103,7 @@ func (l *live) read(ctx context.Context) (more bool, err error) {
 			if err != nil || !ok {
 				return l.srv.skip(levID, err)
 			}
-			l.batch = append(l.batch, news{levID, v.Clone(), bytes.Clone(json)})
+			l.batch = append(l.batch, news{levID, v.Clone(), &liveEvent{json: bytes.Clone(json)}})
 			size += len(json)
 			return nil
 		})
@@ -127,7 +127,7 @@ func (l *live) send(n *news) {
 	defer l.mu.Unlock()
 	defer l.contain()
 	l.kinds.add(n.view.Kind())
-	l.match(n.view, func(s *subscription) { s.conn.sendLive(s, n.levID, n.view, n.json) })
+	l.match(n.view, func(s *subscription) { s.conn.sendLive(s, n.levID, n.view, n.event) })
 }
 
 // Broadcast sends an ephemeral event, which is stored nowhere, to all
@@ -142,7 +142,8 @@ func (s *Server) Broadcast(ev *nostr.Event) {
 	defer l.mu.Unlock()
 	defer l.contain()
 	l.kinds.add(ev.Packed.Kind())
-	l.match(ev.Packed, func(sub *subscription) { sub.conn.sendLive(sub, 0, ev.Packed, ev.JSON) })
+	event := &liveEvent{json: ev.JSON}
+	l.match(ev.Packed, func(sub *subscription) { sub.conn.sendLive(sub, 0, ev.Packed, event) })
 }
 
 // contain keeps a panic over one event from ending the others.

@@ -27,7 +27,7 @@ func TestExpiredIsNotNews(t *testing.T) {
 	if _, err := l.read(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if len(l.batch) != 1 || string(l.batch[0].json) != string(later) {
+	if len(l.batch) != 1 || string(l.batch[0].event.json) != string(later) {
 		t.Errorf("%d events are news, want only %s", len(l.batch), id)
 	}
 }

@@ -66,8 +66,8 @@ type metrics struct {
 	corrupt     atomic.Int64
 }
 
-func (m *metrics) received(v nostr.Verb) { m.fromClients[v].Add(1) }
-func (m *metrics) sent(v relayVerb)      { m.toClients[v].Add(1) }
+func (m *metrics) received(v nostr.Verb)   { m.fromClients[v].Add(1) }
+func (m *metrics) sent(v relayVerb, n int) { m.toClients[v].Add(int64(n)) }
 
 // Metrics returns the counts so far.
 func (s *Server) Metrics() Metrics {

@@ -31,7 +31,7 @@ type Server struct {
 
 	refusals, failures, accepting steady // lines in the log
 
-	writeBuffers sync.Pool // of the websocket library
+	handshakes sync.Pool // buffers of the websocket library, which answers handshakes
 
 	pipe  *ingest.Pipeline // set by Serve
 	tasks sync.WaitGroup   // goroutines that are no connection's

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"bytes"
 	"errors"
 	"time"
 
@@ -35,6 +34,8 @@ type scan struct {
 	ran    time.Duration // in the slices before
 	slices int
 	events int
+
+	page page // what this slice has found and not delivered yet
 }
 
 func (j *scan) owner() *conn { return j.sub.conn }
@@ -77,8 +78,9 @@ func (j *scan) runQuery(tx *store.Txn, deadline time.Time) (outcome, error) {
 			return failed == nil
 		}
 		j.events++
-		return c.sendStored(j.sub, bytes.Clone(json))
+		return j.emit(json)
 	})
+	j.deliver()
 	switch {
 	case err != nil:
 		return over, err
@@ -96,6 +98,32 @@ func (j *scan) runQuery(tx *store.Txn, deadline time.Time) (outcome, error) {
 	c.srv.ranQuery(j)
 	c.refuse(j.sub, tooDear)
 	return over, nil
+}
+
+// emit takes an event of the answer. It reports whether more should follow now.
+func (j *scan) emit(json []byte) bool {
+	if j.page.frames == nil {
+		j.page.frames = pageBuffers.get()
+	}
+	j.page.add(j.sub.prefix, json, j.owner().sock.deflate)
+	return len(j.page.frames) < pageBytes || j.deliver()
+}
+
+// deliver sends the events that emit has taken. It reports whether more should
+// follow now.
+func (j *scan) deliver() bool {
+	p := j.page
+	j.page = page{}
+	if p.events == 0 {
+		return true
+	}
+	if len(p.frames) < copyBelow { // the buffer is much larger than what waits for the client
+		small := p
+		small.frames = append(make([]byte, 0, len(p.frames)+roomForEOSE), p.frames...)
+		pageBuffers.put(p.frames)
+		p = small
+	}
+	return j.owner().sendStored(j.sub, p)
 }
 
 // finish ends the stored phase.
@@ -152,11 +180,12 @@ func (j *scan) readOn(tx *store.Txn, deadline time.Time) (bool, error) {
 		if err != nil || !ok {
 			return c.srv.skip(levID, err)
 		}
-		if whole = c.sendStored(j.sub, bytes.Clone(json)); !whole {
+		if whole = j.emit(json); !whole {
 			return store.ErrStop
 		}
 		return nil
 	})
+	j.deliver()
 	if err != nil || !whole {
 		return false, err
 	}

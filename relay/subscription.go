@@ -19,12 +19,12 @@ type subscription struct {
 
 	// Guarded by conn.mu.
 
-	ended  bool     // closed, replaced or refused: nothing is sent any more
-	live   bool     // the stored phase is over
-	seen   uint64   // when live: events up to this levId have been sent or are no match
-	missed uint64   // before that: the largest levId of a new event that matched
-	held   [][]byte // before that: ephemeral events, bounded by maxHeld
-	size   int      // bytes of held
+	ended  bool         // closed, replaced or refused: nothing is sent any more
+	live   bool         // the stored phase is over
+	seen   uint64       // when live: events up to this levId have been sent or are no match
+	missed uint64       // before that: the largest levId of a new event that matched
+	held   []*liveEvent // before that: ephemeral events, bounded by maxHeld
+	size   int          // bytes of held
 
 	// Guarded by live.mu.
 
@@ -129,7 +129,7 @@ func (c *conn) refuse(s *subscription, reason *nostr.Refusal) {
 	c.mu.Lock()
 	if !s.ended {
 		c.end(s)
-		c.pushText(nil, nostr.AppendClosed(nil, s.id, reason.Error()))
+		c.sendText(nil, nostr.AppendClosed(nil, s.id, reason.Error()))
 	}
 	c.mu.Unlock()
 	c.srv.live.remove(s)
@@ -142,15 +142,15 @@ func (c *conn) isOpen(s *subscription) bool {
 	return !s.ended
 }
 
-// sendStored sends a stored event in the stored phase. It reports whether more
+// sendStored sends stored events in the stored phase. It reports whether more
 // should follow now: not when s has ended, nor when much is waiting already.
-func (c *conn) sendStored(s *subscription, json []byte) bool {
+func (c *conn) sendStored(s *subscription, p page) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.ended {
 		return false
 	}
-	c.pushEvent(s, json)
+	c.sendPage(s, p)
 	return c.out.bytes < c.srv.marks.high
 }
 
@@ -159,7 +159,7 @@ func (c *conn) sendEOSE(s *subscription, hint nostr.Hint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !s.ended {
-		c.pushText(s, nostr.AppendEOSE(nil, s.id, hint))
+		c.sendText(s, nostr.AppendEOSE(nil, s.id, hint))
 	}
 }
 
@@ -173,8 +173,8 @@ func (c *conn) goLive(s *subscription, seen uint64) bool {
 		return false
 	}
 	s.live, s.seen = true, seen
-	for _, json := range s.held { // none where s has ended
-		c.pushEvent(s, json)
+	for _, ev := range s.held { // none where s has ended
+		c.sendEvent(s, ev)
 	}
 	s.held = nil
 	return true
@@ -183,22 +183,22 @@ func (c *conn) goLive(s *subscription, seen uint64) bool {
 // sendLive sends a new event that matches s, if the client may see it by now. An
 // event with levId 0 is not stored. A client that has let too much pile up is
 // given up (it alone).
-func (c *conn) sendLive(s *subscription, levID uint64, v packed.View, json []byte) {
+func (c *conn) sendLive(s *subscription, levID uint64, v packed.View, ev *liveEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case !c.srv.opts.Auth.allows(v, c.identity.keys):
 	case s.ended || s.live && levID != 0 && levID <= s.seen:
 	case s.live:
-		if most := c.srv.opts.Limits.MaxPendingBytes; most > 0 && c.out.bytes+len(json) > most {
+		if most := c.srv.opts.Limits.MaxPendingBytes; most > 0 && c.out.bytes+len(ev.json) > most {
 			c.giveUp("too slow: events wait that have not been read")
 			return
 		}
-		c.pushEvent(s, json)
+		c.sendEvent(s, ev)
 	case levID != 0:
 		s.missed = levID
-	case len(s.held) < maxHeld && s.size+len(json) <= maxHeldBytes:
-		s.held = append(s.held, json)
-		s.size += len(json)
+	case len(s.held) < maxHeld && s.size+len(ev.json) <= maxHeldBytes:
+		s.held = append(s.held, ev)
+		s.size += len(ev.json)
 	}
 }
