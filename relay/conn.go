@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,11 +45,12 @@ type conn struct {
 func newConn(s *Server, ws *websocket.Conn, src ingest.Source, who identity) *conn {
 	c := &conn{srv: s, ws: ws, sock: ws.NetConn().(*socket), src: src, identity: who}
 	c.changed.L = &c.mu
-	c.sock.upgraded = true
+	c.sock.upgraded, c.sock.messageTime = true, s.messageTime
 	// Compressed bytes; readMessage bounds the inflated ones. Somewhat longer
 	// messages are refused without losing the connection.
 	ws.SetReadLimit(int64(s.opts.Limits.MaxMessageBytes) * (1 + skipFactor))
 	ws.SetPingHandler(c.pong)
+	ws.SetPongHandler(func(string) error { c.control(); return nil })
 	ws.SetCloseHandler(func(int, string) error { return nil }) // finish answers
 	return c
 }
@@ -131,12 +132,19 @@ func (c *conn) message(ctx context.Context, r io.Reader) {
 		if _, err := io.CopyN(io.Discard, r, int64(most)*skipFactor); err == nil {
 			c.shut(websocket.CloseMessageTooBig, "message too long")
 		}
+	case timedOut(err): // which is what the next message meets as well
 	default:
 		// Broken compression. If it is the connection that broke, this goes
 		// nowhere.
 		c.shut(websocket.CloseInvalidFramePayloadData, "the message cannot be read")
 	}
 	messageBuffers.put(raw)
+}
+
+// timedOut reports whether reading ended since its time was over.
+func timedOut(err error) bool {
+	var e net.Error // the library has one of its own
+	return errors.As(err, &e) && e.Timeout()
 }
 
 // readMessage reads all of r into a buffer of the pool; where that is more than
@@ -224,6 +232,7 @@ func (c *conn) leaveIfIdle() {
 
 // finish ends all that belongs to the connection, whose reader has met err.
 func (c *conn) finish(err error) {
+	c.sock.release()
 	c.leave(err)
 	last := time.AfterFunc(lingerTime, func() { c.sock.Close() })
 	c.mu.Lock()
@@ -262,15 +271,24 @@ func (c *conn) leave(err error) {
 		c.endSubs()
 		c.sendFrames(said)
 		c.out.closing = true
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case timedOut(err):
 		c.shutLocked(websocket.ClosePolicyViolation, "a message took too long")
 	default: // gone, most likely
 		c.shutLocked(websocket.CloseProtocolError, "")
 	}
 }
 
+// control is called for a frame of control. Where that came between messages,
+// none has begun.
+func (c *conn) control() {
+	if !c.busy.Load() {
+		c.sock.messageOver()
+	}
+}
+
 // pong answers a ping.
 func (c *conn) pong(data string) error {
+	c.control()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.out.ended() {

@@ -19,15 +19,18 @@ import (
 // A Server serves clients on a listener. It is made by [New], runs by
 // [Server.Serve] and ends by [Server.Shutdown], each called once.
 type Server struct {
-	db      *store.DB
-	opts    Options
-	limits  nostr.MessageLimits
-	marks   marks
-	log     *slog.Logger
-	stall   time.Duration // how long a client may take nothing of what is sent
-	sched   *scheduler
-	live    *live
-	metrics metrics
+	db     *store.DB
+	opts   Options
+	limits nostr.MessageLimits
+	marks  marks
+	log    *slog.Logger
+	stall  time.Duration // how long a client may take nothing of what is sent
+	// messageTime is how long a message may take to come, from its first byte to
+	// its last: clients who never end one must not keep buffers.
+	messageTime time.Duration
+	sched       *scheduler
+	live        *live
+	metrics     metrics
 
 	refusals, failures, accepting steady // lines in the log
 
@@ -49,6 +52,9 @@ type Server struct {
 // before the connection counts as dead. Slow is not dead: any byte taken counts.
 const stallTime = time.Minute
 
+// messageTime is enough for a message of the greatest length over a poor line.
+const messageTime = 2 * time.Minute
+
 // New returns a server for db. Its [Server.Broadcast] may be used at once.
 func New(db *store.DB, opts Options) *Server {
 	opts = opts.withDefaults()
@@ -59,8 +65,10 @@ func New(db *store.DB, opts Options) *Server {
 		marks:  opts.Limits.marks(),
 		log:    opts.Log,
 		stall:  stallTime,
-		sched:  newScheduler(db, opts.Slice),
-		conns:  make(map[*conn]struct{}),
+
+		messageTime: messageTime,
+		sched:       newScheduler(db, opts.Slice),
+		conns:       make(map[*conn]struct{}),
 	}
 	s.live = newLive(s, db)
 	return s

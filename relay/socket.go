@@ -51,6 +51,11 @@ type socket struct {
 	deflate  bool         // permessage-deflate was negotiated
 	received atomic.Int64 // bytes read
 
+	// Set when the handshake is over, before the goroutines of the connection
+	// begin. Until then net/http has the socket, with deadlines of its own.
+	upgraded    bool
+	messageTime time.Duration // how long a message may take from its first byte to its last
+
 	// The reader's own.
 
 	ready func(fd uintptr) bool // readReady, made once
@@ -61,14 +66,9 @@ type socket struct {
 	timed bool                  // and must be over at a set time
 
 	mu        sync.Mutex
-	upgraded  bool   // the handshake is over
 	goodbye   []byte // what the library would say since then
 	lingering bool   // the end of reading has been set
 }
-
-// messageTime is how long a message may take from its first byte to its last,
-// so that clients who never end one do not keep buffers.
-const messageTime = 2 * time.Minute
 
 func newSocket(nc net.Conn) (*socket, error) {
 	sc, ok := nc.(syscall.Conn)
@@ -139,9 +139,9 @@ func (s *socket) readReady(fd uintptr) bool {
 // await is called before the reader waits. It bounds the time where a message
 // has begun.
 func (s *socket) await() {
-	if s.begun && !s.timed {
+	if s.upgraded && s.begun && !s.timed {
 		s.timed = true
-		s.setReadEnd(time.Now().Add(messageTime))
+		s.setReadEnd(time.Now().Add(s.messageTime))
 	}
 }
 
@@ -180,9 +180,9 @@ func (s *socket) release() {
 
 // Write implements net.Conn, for the library.
 func (s *socket) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.upgraded {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.goodbye = append(s.goodbye, p...)
 		return len(p), nil
 	}
@@ -202,8 +202,6 @@ func (s *socket) lastWords() []byte {
 // SetWriteDeadline implements net.Conn. The library means its own writes, which
 // never wait once the handshake is over.
 func (s *socket) SetWriteDeadline(t time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.upgraded {
 		return nil
 	}

@@ -1,0 +1,85 @@
+package relay
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// hurry lets the next connections have little time for a message.
+func (r *testRelay) hurry() { r.messageTime = 10 * time.Millisecond }
+
+// TestHalfMessage begins messages and does not end them: in the head of a frame,
+// in a frame, between the frames of a message, with pings in between.
+func TestHalfMessage(t *testing.T) {
+	ping := []byte{0x89, 0x80, 0, 0, 0, 0}
+	for name, half := range map[string][]byte{
+		"head":     {0x81},
+		"frame":    append([]byte{0x81, 0x80 | 100, 0, 0, 0, 0}, `["REQ"`...),
+		"fragment": append([]byte{0x01, 0x80 | 6, 0, 0, 0, 0}, `["REQ"`...),
+		"pings":    append(append([]byte{0x01, 0x80 | 6, 0, 0, 0, 0}, `["REQ"`...), append(ping, ping...)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := startRelay(t)
+			r.hurry()
+			c := r.dial()
+			c.quiet()
+			if _, err := c.ws.NetConn().Write(half); err != nil {
+				t.Fatal(err)
+			}
+			c.expectClose(websocket.ClosePolicyViolation)
+		})
+	}
+}
+
+// TestIdleHasTime has nothing but control come from a client, and long pauses
+// between whole messages: no time runs then.
+func TestIdleHasTime(t *testing.T) {
+	r := startRelay(t)
+	r.hurry()
+	c := r.dial()
+	sock := r.conn().sock
+	for range 3 {
+		before := sock.received.Load()
+		for _, kind := range []int{websocket.PongMessage, websocket.PingMessage} {
+			if err := c.ws.WriteControl(kind, nil, time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		until(t, "they have come", func() bool { return sock.received.Load() >= before+12 })
+		c.quiet()
+		begin := time.Now()
+		until(t, "a message would have taken too long", func() bool { return time.Since(begin) > 3*r.messageTime })
+	}
+	c.quiet()
+}
+
+// TestHandshakeHasDeadlines leaves the deadlines of a socket to net/http before
+// the handshake is over: it ends its own reading by one.
+func TestHandshakeHasDeadlines(t *testing.T) {
+	s := &socket{begun: true}
+	s.await()
+	if s.timed {
+		t.Error("a deadline was set")
+	}
+}
+
+// TestNoBufferWhileIdle reads messages of all sizes. When the client has nothing
+// more to say, the socket has no buffer.
+func TestNoBufferWhileIdle(t *testing.T) {
+	r := startRelay(t)
+	c := r.dial()
+	conn := r.conn()
+	for _, n := range frameSizes {
+		line, id := note(0, 1, contentOf(n, 1))
+		c.send(`["EVENT",%s]`, line)
+		c.expect(`["OK","%s",true,""]`, id)
+	}
+	c.ws.WriteControl(websocket.CloseMessage, nil, time.Now().Add(patience))
+	c.expectClose(websocket.CloseNoStatusReceived)
+	until(t, "the connection has ended", func() bool { return len(r.openConns()) == 0 })
+	if conn.sock.buf != nil || conn.sock.rest != nil {
+		t.Errorf("%d bytes are held", cap(conn.sock.buf))
+	}
+}
