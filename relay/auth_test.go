@@ -255,35 +255,6 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// 67-R4: what may not be seen is not told by a hint either, however many of
-// them lie behind a limit.
-func TestGateHints(t *testing.T) {
-	r := startAuthRelay(t, func(o *Options) { o.Hints = true })
-	const quiet, writer = 1, 2
-	for _, key := range []int{quiet, writer} {
-		line, _ := note(key, authNow, "public")
-		r.put(line)
-	}
-	var letters [][]byte
-	for i := range 200 {
-		line, _ := wrap(writer, 3, authNow-100-int64(i))
-		letters = append(letters, line)
-	}
-	r.put(letters...)
-	c, _ := r.challenged()
-	for _, limit := range []string{"", `,"limit":1`, `,"limit":2`} {
-		var hints []string
-		for _, key := range []int{quiet, writer} {
-			c.send(`["REQ","q",{"authors":["%s"]%s}]`, testdb.Key(key).Pubkey(), limit)
-			eventOf(t, c.recv(), "q")
-			hints = append(hints, c.recv())
-		}
-		if hints[0] != hints[1] {
-			t.Errorf("%s: of who has written no letters %s, of who has %s", limit, hints[0], hints[1])
-		}
-	}
-}
-
 // untilEOSE returns the ids that come for sub before EOSE.
 func (c *client) untilEOSE(sub string) (ids []string) {
 	c.t.Helper()
