@@ -153,7 +153,7 @@ func (p *Path) pass(k *facts) float64 {
 // begin returns how many descents it takes to begin a walk of the term.
 func (t *Term) begin() float64 {
 	if t.lookedUp() {
-		return 0
+		return float64(len(t.pending))
 	}
 	return float64(t.Lists)
 }

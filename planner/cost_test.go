@@ -3,6 +3,7 @@ package planner
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"math/rand/v2"
 	"testing"
 
@@ -92,7 +93,10 @@ func (c *costs) page(b *testing.B) {
 func (c *costs) posting(b *testing.B) {
 	test := (&nostr.Filter{Kinds: []uint16{1, 6}, Until: nostr.NoUntil}).PostingTest()
 	e := c.endless(b)
-	var s source = &e.list
+	var s interface {
+		Next() (bool, error)
+		Posting() index.Posting
+	} = &e.list
 	for b.Loop() {
 		test.Match(s.Posting())
 		e.check(s.Next())
@@ -119,13 +123,25 @@ func (c *costs) merge(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10, "ns/halving")
 }
 
+// union merges the notes of n authors that have some.
 func (c *costs) union(n int) source {
-	sources := make([]source, n)
-	for i := range sources {
-		l := c.tx.List(index.ByPubkeyKind, c.keys[i*len(c.keys)/n])
-		sources[i] = &l
+	t := &Term{def: &index.All[index.ByPubkeyKind], kinds: []uint16{1}, tags: []packed.Tag{nil}, Lists: n}
+	for i, notes := 0, c.notes(); i < n; i++ {
+		t.authors = append(t.authors, notes[i*len(notes)/n])
 	}
-	return newUnion(sources)
+	u := t.open()
+	u.begin(newRun(c.tx, Budget{}), nil)
+	return u
+}
+
+// notes returns the authors of notes.
+func (c *costs) notes() (authors [][32]byte) {
+	for _, k := range c.keys {
+		if binary.BigEndian.Uint16(k[32:]) == 1 {
+			authors = append(authors, [32]byte(k))
+		}
+	}
+	return authors
 }
 
 // leap moves on by some ten postings.

@@ -89,11 +89,9 @@ func (c *Counter) Run(tx *store.Txn, b Budget) (bool, error) {
 	if c.done {
 		return true, nil
 	}
-	r, err := c.q.begin(tx, b)
-	if err != nil {
-		return false, err
-	}
+	r := c.q.begin(tx, b)
 	defer c.q.end(r)
+	var err error
 	if r.readless, err = c.readless(tx); err != nil {
 		return false, err
 	}

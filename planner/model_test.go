@@ -148,7 +148,7 @@ func (m *model) ask(t *testing.T, q *Query, rng *rand.Rand, between func()) []st
 	t.Helper()
 	var ids []string
 	for done := false; !done; {
-		budget := Budget{Postings: rng.IntN(8)}
+		budget := Budget{Postings: rng.IntN(8), Seeks: rng.IntN(4)}
 		patience := 1 + rng.IntN(5)
 		m.view(t, func(tx *store.Txn) (err error) {
 			done, err = q.Run(tx, budget, func(_ uint64, v packed.View) bool {
@@ -270,7 +270,7 @@ func TestModelLeastBudget(t *testing.T) {
 					t.Fatalf("filters %s\nby\n%s\ndo not come to an end", r, q)
 				}
 				m.view(t, func(tx *store.Txn) (err error) {
-					done, err = q.Run(tx, Budget{Postings: 1}, func(_ uint64, v packed.View) bool {
+					done, err = q.Run(tx, Budget{Postings: 1, Seeks: 1}, func(_ uint64, v packed.View) bool {
 						got = append(got, hex.EncodeToString(v.ID()))
 						return true
 					})
@@ -304,7 +304,7 @@ func TestModelCount(t *testing.T) {
 		})
 		for done := false; !done; {
 			m.view(t, func(tx *store.Txn) (err error) {
-				done, err = c.Run(tx, Budget{Postings: rng.IntN(20)})
+				done, err = c.Run(tx, Budget{Postings: rng.IntN(20), Seeks: rng.IntN(4)})
 				return err
 			})
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"wok/nostr"
-	"wok/store"
 )
 
 // A Path is one way to the events of a filter: terms that are joined, and the
@@ -70,15 +69,14 @@ func joinAuthor(joinable []Term, t Term) []Term {
 	return joinable
 }
 
-// open returns the postings of the path in a transaction. Leave is asked before
-// each leap of a join.
-func (p *Path) open(tx *store.Txn, leave func() error) source {
+// open returns the postings of the path.
+func (p *Path) open() source {
 	if len(p.Terms) == 1 {
-		return p.Terms[0].open(tx)
+		return p.Terms[0].open()
 	}
-	j := &join{sources: make([]source, len(p.Terms)), leave: leave}
+	j := &join{sources: make([]source, len(p.Terms))}
 	for i := range p.Terms {
-		j.sources[i] = p.Terms[i].open(tx)
+		j.sources[i] = p.Terms[i].open()
 	}
 	return j
 }
@@ -90,15 +88,4 @@ func (p *Path) leaps() int {
 		return 0
 	}
 	return len(p.Terms)
-}
-
-// lists returns how many lists must be found before the path yields anything.
-func (p *Path) lists() int {
-	n := 0
-	for i := range p.Terms {
-		if !p.Terms[i].lookedUp() {
-			n += p.Terms[i].Lists
-		}
-	}
-	return n
 }

@@ -62,6 +62,8 @@ func (t *Term) String() string {
 		about = "about "
 	}
 	switch {
+	case t.pending != nil:
+		return fmt.Sprintf("%s: %d to be looked up", t.Name, t.Lists)
 	case t.lookedUp():
 		return fmt.Sprintf("%s: %d of %d found", t.Name, t.Postings, t.Lists)
 	case t.Lists == 1:

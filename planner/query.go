@@ -27,10 +27,12 @@ type Options struct {
 
 // A Query answers the filters of one request.
 type Query struct {
-	scans    []scan
+	filters  []*nostr.Filter
+	scans    []scan // of the filters, as far as they have been planned
 	opts     Options
 	snapshot uint64
 	unsorted bool // only which events match is asked, not their order
+	readless bool // and not even that they are looked at
 	work     Work
 	lost     int
 	hint     nostr.Hint
@@ -41,24 +43,22 @@ func New(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Query, error) {
 	return newQuery(tx, filters, opts, false)
 }
 
+// plannedAtOnce is how many filters are planned before the first run. A plan
+// takes up to a few hundred look-ups: those of more filters are a run's work.
+const plannedAtOnce = 8
+
 func newQuery(tx *store.Txn, filters []*nostr.Filter, opts Options, readless bool) (*Query, error) {
-	q := &Query{opts: opts, scans: make([]scan, 0, len(filters))}
+	q := &Query{opts: opts, filters: filters, readless: readless, scans: make([]scan, 0, len(filters))}
 	r := newRun(tx, Budget{})
-	defer func() { q.work = r.done() }()
 	var err error
 	if q.snapshot, err = tx.LastLevID(); err != nil {
 		return nil, err
 	}
-	for _, f := range filters {
-		p, err := newPlan(tx, f, readless)
-		if err != nil {
-			return nil, err
-		}
-		s := newScan(p, f.Limit)
-		s.whole = opts.WholeSeconds
-		q.scans = append(q.scans, s)
+	if len(filters) <= plannedAtOnce {
+		err = q.plan(r)
 	}
-	return q, nil
+	q.work = r.done()
+	return q, err
 }
 
 // Snapshot returns the levId of the newest event that can be part of the
@@ -70,10 +70,7 @@ func (q *Query) Snapshot() uint64 { return q.snapshot }
 // the answer in turn; the event is borrowed from tx and counts as sent also
 // where emit returns false.
 func (q *Query) Run(tx *store.Txn, b Budget, emit func(levID uint64, v packed.View) bool) (bool, error) {
-	r, err := q.begin(tx, b)
-	if err != nil {
-		return false, err
-	}
+	r := q.begin(tx, b)
 	defer q.end(r)
 	for {
 		h, ok, err := q.next(r)
@@ -96,17 +93,30 @@ func (q *Query) Run(tx *store.Txn, b Budget, emit func(levID uint64, v packed.Vi
 	}
 }
 
-// begin starts a run. What an earlier one has found and not returned is looked
-// at again: it may have gone since, and must not use up a limit.
-func (q *Query) begin(tx *store.Txn, b Budget) (*run, error) {
+// begin starts a run.
+func (q *Query) begin(tx *store.Txn, b Budget) *run {
 	r := newRun(tx, b)
 	r.visible, r.snapshot, r.unsorted = q.opts.Visible, q.snapshot, q.unsorted
-	for i := range q.scans {
-		if err := q.scans[i].resume(r); err != nil {
-			return nil, err
+	return r
+}
+
+// plan plans the filters that have not been planned: some in each run, until its
+// time is over.
+func (q *Query) plan(r *run) error {
+	for first := true; len(q.scans) < len(q.filters); first = false {
+		if !first && r.late(clockEvery) {
+			return errPause
 		}
+		f := q.filters[len(q.scans)]
+		p, err := newPlan(r.tx, f, q.readless)
+		if err != nil {
+			return err
+		}
+		s := newScan(p, f.Limit)
+		s.whole = q.opts.WholeSeconds
+		q.scans = append(q.scans, s)
 	}
-	return r, nil
+	return nil
 }
 
 // end adds up what the run has done and lets go of its transaction.
@@ -121,6 +131,11 @@ func (q *Query) end(r *run) {
 // next takes the first hit of all scans and reports whether there is one. Where
 // several filters match it, it is taken from each.
 func (q *Query) next(r *run) (hit, bool, error) {
+	if len(q.scans) < len(q.filters) {
+		if err := q.plan(r); err != nil {
+			return hit{}, false, err
+		}
+	}
 	var first *hit
 	for i := range q.scans {
 		h, err := q.scans[i].head(r)
@@ -137,7 +152,7 @@ func (q *Query) next(r *run) (hit, bool, error) {
 	h := *first
 	for i := range q.scans {
 		s := &q.scans[i]
-		if !s.full() && len(s.ties) > 0 && s.ties[0].posting == h.posting {
+		if !s.full() && len(s.ties.hits) > 0 && s.ties.hits[0].posting == h.posting {
 			s.drop()
 		}
 	}
@@ -179,20 +194,24 @@ func (q *Query) lookAhead(r *run) (nostr.Hint, error) {
 
 // more looks whether a hit lies behind the limit, and whether that is known.
 func (s *scan) more(r *run) (more, known bool, err error) {
-	if len(s.ties) > 0 {
+	if len(s.ties.hits) > 0 {
 		return true, true, nil
 	}
 	if s.path == nil { // of limit 0, nothing was begun
 		return false, false, nil
 	}
 	if s.whole { // what was read ended with the second
-		s.low, s.ended, s.src = index.NotBefore(s.plan.Filter.Since), false, nil
+		s.low, s.ended = index.NotBefore(s.plan.Filter.Since), false
+		if s.state != srcIdle {
+			s.state = srcTorn
+		}
 	}
 	s.left, s.tail = nostr.NoLimit, 0
-	r.budget = Budget{Postings: int(r.work.Postings) + lookAheadPostings}
+	far := lookAheadPostings
 	if r.visible != nil {
-		r.budget.Postings += lookAheadHidden
+		far += lookAheadHidden
 	}
+	r.budget = Budget{Postings: int(r.work.Postings) + far, Seeks: int(r.sought) + far}
 	h, err := s.head(r)
 	s.left = 0
 	if errors.Is(err, errPause) {
@@ -212,7 +231,8 @@ func (q *Query) Work() Work { return q.work }
 // damaged row costs only itself.
 func (q *Query) Lost() int { return q.lost }
 
-// Plans returns the plan of each filter. A plan changes while its query runs.
+// Plans returns the plan of each filter, those of many filters once the query
+// has run. A plan changes while its query runs.
 func (q *Query) Plans() []*Plan {
 	ps := make([]*Plan, len(q.scans))
 	for i := range q.scans {

@@ -11,11 +11,17 @@ import (
 // A Budget bounds one run of a query. The zero Budget has no bound.
 type Budget struct {
 	Postings int       // how many postings may be looked at, but for a step that each run makes
+	Seeks    int       // how many lists may be sought to merge them, or ids be looked up
 	Deadline time.Time // when to stop; looked at every few postings
 }
 
-// clockEvery is after how many postings, or events read, the clock is asked.
-const clockEvery = 64
+// The clock is asked after that many ticks: a posting is one, and what costs
+// more, and may have to wait for the disk, is several.
+const (
+	clockEvery = 64
+	readTicks  = 4
+	seekTicks  = 8
+)
 
 // errPause says that the budget of a run is used up.
 var errPause = errors.New("pause")
@@ -64,14 +70,12 @@ type run struct {
 	start store.Work // of tx, when the run began
 	work  Work       // postings and reads; see done
 	lost  int        // events that could not be read
-	// floor is how many postings are looked at before the clock counts: as
-	// many as lists had to be found to begin. Else a query of many lists
-	// could spend all its runs on beginning.
-	floor uint64
-	// least is how many postings are looked at whatever the budget, so that
-	// every run gets on: a join that is opened leaps as often as it has terms
-	// before it stands on a posting, which then has to be looked at.
-	least uint64
+	// least is how many postings are looked at whatever the budget and the clock,
+	// so that every run gets on: a join that is begun leaps as often as it has
+	// terms before it stands on a posting, which then has to be looked at.
+	least  uint64
+	sought uint64 // lists and look-ups, see seek
+	ticks  int    // since the clock was last asked
 }
 
 // newRun starts a run in tx. What tx has done before is not the run's.
@@ -96,26 +100,61 @@ func (r *run) forget(since store.Work) {
 // spend takes one posting from the budget.
 func (r *run) spend() error {
 	n := r.work.Postings
-	if r.budget.Postings > 0 && n >= max(uint64(r.budget.Postings), r.least) {
-		return errPause
-	}
-	if n%clockEvery == clockEvery-1 && n >= r.floor && !r.budget.Deadline.IsZero() && !time.Now().Before(r.budget.Deadline) {
-		return errPause
+	if n >= r.least {
+		if b := r.budget.Postings; b > 0 && n >= uint64(b) || r.late(1) {
+			return errPause
+		}
 	}
 	r.work.Postings++
 	return nil
+}
+
+// seek takes one step on the way to a posting from the budget: a list to be
+// sought or an id to be looked up, which will not have to be done again in the
+// next run. The first is free, so that every run gets on.
+func (r *run) seek() error {
+	if b := r.budget.Seeks; r.sought > 0 && (b > 0 && r.sought >= uint64(b) || r.late(seekTicks)) {
+		return errPause
+	}
+	r.sought++
+	return nil
+}
+
+// late counts ticks and reports, when there are enough of them, whether the
+// deadline has passed.
+func (r *run) late(ticks int) bool {
+	if r.ticks += ticks; r.ticks < clockEvery || r.budget.Deadline.IsZero() {
+		return false
+	}
+	r.ticks = 0
+	return !time.Now().Before(r.budget.Deadline)
 }
 
 // read returns the packed event with that levId to be tested, and whether there
 // is one that can be read.
 func (r *run) read(levID uint64) (packed.View, bool, error) {
 	r.work.Reads++
+	r.ticks += readTicks
 	v, ok, err := r.tx.Packed(levID)
 	if errors.Is(err, store.ErrCorrupt) {
 		r.lost++
 		return nil, false, nil
 	}
 	return v, ok, err
+}
+
+// holds reports whether h is still part of the answer. A hit of an earlier run
+// may have gone since, and must not use up a limit.
+func (r *run) holds(h *hit) (bool, error) {
+	if h.view != nil || r.readless {
+		return true, nil
+	}
+	v, ok, err := r.read(h.posting.LevID())
+	if err != nil || !ok {
+		return false, err
+	}
+	h.view = v
+	return r.sees(v)
 }
 
 // sees reports whether the asker may see v now. It is asked before anything is

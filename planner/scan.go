@@ -2,14 +2,13 @@ package planner
 
 import (
 	"errors"
-	"slices"
 
 	"wok/index"
 	"wok/nostr"
 	"wok/store"
 )
 
-// A scan finds the events of one filter. Everything but src survives the run.
+// A scan finds the events of one filter.
 type scan struct {
 	plan *Plan
 	path *Path // the one being walked; at first the plan's
@@ -19,16 +18,11 @@ type scan struct {
 	// next is the bound from which the scan goes on: everything above it has
 	// been dealt with. low is the lowest posting asked for.
 	next, low index.Posting
-	src       source // nil between runs
+	src       source // of path; nil before it is opened
 	state     srcState
 
-	// ties are the hits that come next: those of one second and id prefix,
-	// in the order of their ids once complete. A posting tells only two bytes
-	// of the id, so where several events share them the ids decide.
-	ties     []hit
-	room     [1]hit // what ties mostly takes
-	complete bool   // no more hits belong to ties
-	ended    bool   // there are no more postings
+	ties  ties
+	ended bool // there are no more postings
 
 	whole bool // see Options.WholeSeconds
 	tail  int  // when the limit has been met: how many more of its second may come
@@ -40,7 +34,8 @@ type scan struct {
 type srcState uint8
 
 const (
-	srcDone  srcState = iota // on a posting that has been dealt with
+	srcIdle  srcState = iota // not begun in this run
+	srcDone                  // on a posting that has been dealt with
 	srcFresh                 // on a posting that has not
 	srcTorn                  // somewhere above next
 )
@@ -57,66 +52,58 @@ func newScan(p *Plan, limit int) scan {
 // take goes on with path p, which is expected to cost that much, with that share
 // of the time left.
 func (s *scan) take(p *Path, nanos, left float64) {
-	s.path, s.src = p, nil
+	s.path, s.src, s.state = p, nil, srcIdle
 	s.test = p.settled.PostingTest()
 	s.watch = newWatch(nanos, left)
 }
 
 // pause lets go of the run's transaction.
 func (s *scan) pause() {
-	s.src = nil
-	for i := range s.ties {
-		s.ties[i].view = nil
+	s.ties.pause()
+	switch {
+	case s.ended || s.full():
+		s.src = nil
+	case s.state != srcIdle:
+		s.src.pause()
 	}
-}
-
-// resume reads the hits of earlier runs again, and drops those that have gone
-// since, or may no longer be seen.
-func (s *scan) resume(r *run) error {
-	kept := s.ties[:0]
-	for _, h := range s.ties {
-		v, ok, err := r.read(h.posting.LevID())
-		if err != nil {
-			return err
-		}
-		if ok {
-			ok, err = r.sees(v)
-		}
-		if err != nil {
-			return err
-		}
-		if ok {
-			h.view = v
-			kept = append(kept, h)
-		}
-	}
-	s.ties = kept
-	s.complete = s.complete && len(s.ties) > 0
-	return nil
+	s.state = srcIdle
 }
 
 // head returns the hit that comes next, nil at the end. The error is errPause
 // when the budget ends first; then the scan goes on from there.
 func (s *scan) head(r *run) (*hit, error) {
-	if s.full() {
-		return nil, nil // ties may hold more, see more
-	}
-	if !s.complete && !s.ended {
-		if err := s.fill(r); err != nil {
-			return nil, err
+	for !s.full() { // else ties may hold more, see more
+		if !s.ties.complete && !s.ended {
+			if err := s.fill(r); err != nil {
+				return nil, err
+			}
 		}
+		if len(s.ties.hits) == 0 {
+			break
+		}
+		h := &s.ties.hits[0]
+		ok, err := r.holds(h)
+		if ok || err != nil {
+			return h, err
+		}
+		s.pop()
 	}
-	if len(s.ties) == 0 {
-		return nil, nil
+	return nil, nil
+}
+
+// pop removes the first of the ties.
+func (s *scan) pop() {
+	if s.ties.pop() {
+		s.next, s.ended = s.ties.from, false
+		s.src, s.state = nil, srcIdle // sources do not move up
 	}
-	return &s.ties[0], nil
 }
 
 // fill steps until ties are complete, and keeps watch over what that costs.
 func (s *scan) fill(r *run) error {
 	m := newMeter(r)
 	defer m.settle(&s.watch)
-	for !s.complete && !s.ended {
+	for !s.ties.complete && !s.ended {
 		err := s.step(r)
 		if err != nil && !errors.Is(err, errThink) {
 			return err
@@ -137,8 +124,8 @@ func (s *scan) fill(r *run) error {
 
 // drop removes the hit that head returned, and counts it.
 func (s *scan) drop() {
-	last := s.ties[0].posting.Time()
-	s.ties = s.ties[1:]
+	last := s.ties.hits[0].posting.Time()
+	s.pop()
 	switch {
 	case s.tail > 0:
 		s.tail--
@@ -146,9 +133,6 @@ func (s *scan) drop() {
 		if s.left--; s.left == 0 && s.whole {
 			s.tail, s.low = maxTail, index.NotBefore(last)
 		}
-	}
-	if len(s.ties) == 0 {
-		s.ties, s.complete = s.room[:0], false
 	}
 }
 
@@ -168,8 +152,8 @@ func (s *scan) step(r *run) error {
 		s.end()
 		return nil
 	}
-	if len(s.ties) > 0 && (r.unsorted || !p.SameTie(s.ties[0].posting)) {
-		s.finishTies()
+	if len(s.ties.hits) > 0 && (r.unsorted || !s.ties.has(p)) {
+		s.ties.finish()
 		return nil
 	}
 	if err := r.spend(); err != nil {
@@ -180,10 +164,7 @@ func (s *scan) step(r *run) error {
 		return err
 	}
 	if ok {
-		if len(s.ties) == 0 {
-			s.ties = s.room[:0]
-		}
-		s.ties = append(s.ties, h)
+		s.ties.add(h)
 		s.watch.hits++
 	}
 	if p == index.Oldest {
@@ -196,30 +177,19 @@ func (s *scan) step(r *run) error {
 
 // end notes that there are no more postings.
 func (s *scan) end() {
-	s.ended, s.src = true, nil
-	s.finishTies()
-}
-
-func (s *scan) finishTies() {
-	s.complete = len(s.ties) > 0
-	if len(s.ties) > 1 {
-		slices.SortFunc(s.ties, func(a, b hit) int { return a.compare(&b) })
-	}
+	s.ended = true
+	s.ties.finish()
 }
 
 // posting returns the largest posting of at most next.
-func (s *scan) posting(r *run) (index.Posting, bool, error) {
-	var ok bool
-	var err error
-	switch {
-	case s.src == nil:
-		r.floor += uint64(s.path.lists())
-		r.least = r.work.Postings + uint64(s.path.leaps()) + 1
-		s.src = s.path.open(r.tx, func() error { return s.leave(r) })
-		ok, err = s.src.Seek(s.next)
-	case s.state == srcFresh:
+func (s *scan) posting(r *run) (p index.Posting, ok bool, err error) {
+	if s.state == srcIdle {
+		s.begin(r)
+	}
+	switch s.state {
+	case srcFresh:
 		ok = true
-	case s.state == srcTorn:
+	case srcTorn:
 		ok, err = s.src.Seek(s.next)
 	default:
 		ok, err = s.src.Next()
@@ -229,22 +199,23 @@ func (s *scan) posting(r *run) (index.Posting, bool, error) {
 			s.next = j.reached
 		}
 		s.state = srcTorn
-		return index.Posting{}, false, err
+		return p, false, err
 	}
 	if !ok {
-		return index.Posting{}, false, nil
+		return p, false, nil
 	}
 	s.state = srcFresh
 	return s.src.Posting(), true, nil
 }
 
-// leave lets a join make one more leap: within the budget, and until it is time
-// to think about its price again.
-func (s *scan) leave(r *run) error {
-	if s.watch.tick() {
-		return errThink
+// begin gives the source the run.
+func (s *scan) begin(r *run) {
+	if s.src == nil {
+		s.src = s.path.open()
 	}
-	return r.spend()
+	s.src.begin(r, &s.watch)
+	s.state = srcTorn
+	r.least = r.work.Postings + uint64(s.path.leaps()) + 1
 }
 
 // match decides whether the event of p is part of the answer.

@@ -1,16 +1,24 @@
 package planner
 
 import (
-	"cmp"
 	"slices"
 
 	"wok/index"
-	"wok/packed"
+	"wok/store"
 )
 
-// A source yields postings from newest to oldest, each once. A [store.List] is
-// one; the others are made of it.
+// A source yields postings from newest to oldest, each once. It is used in runs:
+// each is begun, and then the source is sought, at no posting above the one it
+// has reached.
+//
+// Seek and Next may end with [errPause] or [errThink] in place of a posting. Then
+// the source is to be sought again, in this run or another; what it has done on
+// the way is not lost.
 type source interface {
+	// begin gives the source a run. What it costs is watched by w.
+	begin(r *run, w *watch)
+	// pause lets go of the run, and of all memory but some bytes a list.
+	pause()
 	// Seek moves down to the largest posting of at most p and reports whether
 	// there is one. It never moves up.
 	Seek(p index.Posting) (bool, error)
@@ -21,6 +29,16 @@ type source interface {
 	// returned true.
 	Posting() index.Posting
 }
+
+// A single source is the one list of a term.
+type single struct {
+	store.List
+	term *Term
+}
+
+func (s *single) begin(r *run, _ *watch) { s.List = r.tx.List(s.term.def.ID, s.term.appendKey(nil, 0)) }
+
+func (s *single) pause() { s.List = store.List{} }
 
 // A fixed source yields postings that are known beforehand.
 type fixed struct {
@@ -33,6 +51,10 @@ func newestFirst(postings []index.Posting) []index.Posting {
 	slices.SortFunc(postings, func(a, b index.Posting) int { return b.Compare(a) })
 	return slices.Compact(postings)
 }
+
+func (f *fixed) begin(*run, *watch) {}
+
+func (f *fixed) pause() {}
 
 func (f *fixed) Seek(p index.Posting) (bool, error) {
 	n, _ := slices.BinarySearchFunc(f.postings[f.at:], p, func(q, p index.Posting) int { return p.Compare(q) })
@@ -47,101 +69,43 @@ func (f *fixed) Next() (bool, error) {
 
 func (f *fixed) Posting() index.Posting { return f.postings[f.at] }
 
-// A union merges sources: a binary heap with the newest posting on top. A
-// posting that stands in several of them comes once.
-type union struct {
-	heap []head
-	rest []source // not begun yet
+// Lookups are ids that are looked up when they are asked for: so many that it
+// takes more than a moment.
+type lookups struct {
+	fixed
+	ids [][32]byte // that are still to be looked up
+	run *run
 }
 
-// A head is a source and the posting it stands on.
-type head struct {
-	posting index.Posting
-	source  source
-}
+func (l *lookups) begin(r *run, _ *watch) { l.run = r }
 
-// newUnion returns the one source or the merge of several.
-func newUnion(sources []source) source {
-	if len(sources) == 1 {
-		return sources[0]
-	}
-	return &union{heap: make([]head, 0, len(sources)), rest: sources}
-}
+func (l *lookups) pause() { l.run = nil }
 
-func (u *union) Posting() index.Posting { return u.heap[0].posting }
-
-func (u *union) Seek(p index.Posting) (bool, error) {
-	if u.rest != nil {
-		return u.begin(p)
-	}
-	for len(u.heap) > 0 && p.Less(u.heap[0].posting) {
-		ok, err := u.heap[0].source.Seek(p)
-		if err != nil {
+func (l *lookups) Seek(p index.Posting) (bool, error) {
+	if len(l.ids) > 0 {
+		if err := l.lookUp(); err != nil {
 			return false, err
 		}
-		u.replaceTop(ok)
 	}
-	return len(u.heap) > 0, nil
+	return l.fixed.Seek(p)
 }
 
-// begin seeks all sources and builds the heap.
-func (u *union) begin(p index.Posting) (bool, error) {
-	for _, s := range u.rest {
-		ok, err := s.Seek(p)
+func (l *lookups) lookUp() error {
+	for len(l.ids) > 0 {
+		if err := l.run.seek(); err != nil {
+			return err
+		}
+		p, ok, err := l.run.tx.ByID(l.ids[0][:])
 		if err != nil {
-			return false, err
+			return err
 		}
 		if ok {
-			u.heap = append(u.heap, head{s.Posting(), s})
+			l.postings = append(l.postings, p)
 		}
+		l.ids = l.ids[1:]
 	}
-	u.rest = nil
-	slices.SortFunc(u.heap, func(a, b head) int { return b.posting.Compare(a.posting) }) // a sorted slice is a heap
-	return len(u.heap) > 0, nil
-}
-
-func (u *union) Next() (bool, error) {
-	last := u.heap[0].posting
-	for len(u.heap) > 0 && u.heap[0].posting == last {
-		ok, err := u.heap[0].source.Next()
-		if err != nil {
-			return false, err
-		}
-		u.replaceTop(ok)
-	}
-	return len(u.heap) > 0, nil
-}
-
-// replaceTop puts the top where its source stands now, or takes it out.
-func (u *union) replaceTop(ok bool) {
-	if ok {
-		u.heap[0].posting = u.heap[0].source.Posting()
-	} else {
-		n := len(u.heap) - 1
-		u.heap[0] = u.heap[n]
-		u.heap[n] = head{}
-		u.heap = u.heap[:n]
-	}
-	u.sink()
-}
-
-// sink moves the top down to where it belongs.
-func (u *union) sink() {
-	h := u.heap
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= len(h) {
-			return
-		}
-		if c+1 < len(h) && h[c].posting.Less(h[c+1].posting) {
-			c++
-		}
-		if !h[i].posting.Less(h[c].posting) {
-			return
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
-	}
+	l.postings = newestFirst(l.postings)
+	return nil
 }
 
 // A join yields the postings that stand in all of its sources, by leapfrog:
@@ -153,9 +117,34 @@ func (u *union) sink() {
 // so every leap asks for leave. Where leave is denied the join returns that
 // error and is to be sought again at reached.
 type join struct {
-	sources []source // the shortest first
-	leave   func() error
+	sources []source      // the shortest first
 	reached index.Posting // no posting above it is left in the join
+
+	run   *run
+	watch *watch
+}
+
+func (j *join) begin(r *run, w *watch) {
+	j.run, j.watch = r, w
+	for _, s := range j.sources {
+		s.begin(r, w)
+	}
+}
+
+func (j *join) pause() {
+	j.run, j.watch = nil, nil
+	for _, s := range j.sources {
+		s.pause()
+	}
+}
+
+// leave lets the join make one more leap: within the budget, and until it is
+// time to think about its price again.
+func (j *join) leave() error {
+	if j.watch.tick() {
+		return errThink
+	}
+	return j.run.spend()
 }
 
 func (j *join) Posting() index.Posting { return j.sources[0].Posting() }
@@ -183,20 +172,4 @@ func (j *join) Next() (bool, error) {
 		return false, err
 	}
 	return j.Seek(j.sources[0].Posting())
-}
-
-// A hit is a posting that matches, and where it stands in the answer.
-type hit struct {
-	posting index.Posting
-	id      [32]byte
-	view    packed.View // the event, in the run that has read it; else nil
-}
-
-// compare orders hits as they are sent: newest first, ties by lowest id. Those
-// whose postings tell time and tie apart need no look at the ids.
-func (h *hit) compare(g *hit) int {
-	if h.posting.SameTie(g.posting) {
-		return slices.Compare(h.id[:], g.id[:])
-	}
-	return cmp.Compare(g.posting.Hi, h.posting.Hi)
 }

@@ -18,8 +18,9 @@ type Term struct {
 	Postings uint64 // the sum of their lengths
 	Sampled  bool   // Postings is reckoned from some of the lists
 
-	what  settles
-	known []index.Posting // of look-ups, newest first
+	what    settles
+	known   []index.Posting // of look-ups, newest first
+	pending [][32]byte      // ids that are looked up only when the term is opened
 
 	// Of lists: the index, and the values whose combinations are the keys. A
 	// part that the key does not have is one value that is not looked at.
@@ -29,7 +30,7 @@ type Term struct {
 	tags    []packed.Tag
 }
 
-// lookedUp reports whether the term is look-ups that have been made, not lists.
+// lookedUp reports whether the term is look-ups, not lists.
 func (t *Term) lookedUp() bool { return t.def == nil }
 
 // appendKey appends the key of list i to dst.
@@ -73,9 +74,23 @@ func (s settles) from(f *nostr.Filter) nostr.Filter {
 	return g
 }
 
-// maxLists is how many lists, or look-ups, a term may have. What would need
-// more is reached by another index.
-const maxLists = 1 << 16
+const (
+	// maxLists is how many lists a term may have. What would need more is reached
+	// by another index.
+	maxLists = 1 << 16
+	// maxPerValue is how many lists a term may have for each value that makes
+	// them, beyond fewLists. A paused query keeps some bytes a list, and what a
+	// client can make a relay keep must be as much as it has sent, times a
+	// constant: of many authors times many kinds, the kinds are then tested on the
+	// postings.
+	maxPerValue = 16
+	fewLists    = 1024
+)
+
+// affordable reports whether so many lists may be made of so many values.
+func affordable(lists, values int) bool {
+	return lists <= min(maxLists, fewLists+maxPerValue*values)
+}
 
 // terms returns all terms that f offers, with their lengths.
 func terms(tx *store.Txn, f *nostr.Filter) ([]Term, error) {
@@ -102,6 +117,10 @@ func terms(tx *store.Txn, f *nostr.Filter) ([]Term, error) {
 // idTerm looks the ids up.
 func idTerm(tx *store.Txn, f *nostr.Filter) (Term, error) {
 	t := Term{Name: "ids", Lists: len(f.IDs), what: settles{ids: true}}
+	if t.Lists > maxLookups {
+		t.Postings, t.Sampled, t.pending = uint64(t.Lists), true, f.IDs
+		return t, nil
+	}
 	for i := range f.IDs {
 		p, ok, err := tx.ByID(f.IDs[i][:])
 		if err != nil {
@@ -128,7 +147,7 @@ func appendTerms(ts []Term, d *index.Def, f *nostr.Filter) []Term {
 		t.kinds = f.Kinds
 	}
 	t.Lists = len(t.authors) * len(t.kinds)
-	if t.authors == nil || t.kinds == nil || t.Lists > maxLists {
+	if values := len(t.authors) + len(t.kinds); t.authors == nil || t.kinds == nil || !affordable(t.Lists, values) {
 		return ts
 	}
 	if !d.HasTag() {
@@ -138,7 +157,7 @@ func appendTerms(ts []Term, d *index.Def, f *nostr.Filter) []Term {
 		u := t
 		u.Name += " " + c.Name()
 		u.what.tags, u.tags = 1<<i, c.Values
-		if u.Lists *= len(c.Values); u.Lists <= maxLists {
+		if u.Lists *= len(c.Values); affordable(u.Lists, len(t.authors)+len(t.kinds)+len(c.Values)) {
 			ts = append(ts, u)
 		}
 	}
@@ -175,19 +194,15 @@ func (t *Term) measure(tx *store.Txn, most int) error {
 // event has one author and one kind, but many tags.
 func (t *Term) disjoint() bool { return t.what.tags == 0 }
 
-// open returns the postings of the term in a transaction.
-func (t *Term) open(tx *store.Txn) source {
-	if t.lookedUp() {
+// open returns the postings of the term.
+func (t *Term) open() source {
+	switch {
+	case t.pending != nil:
+		return &lookups{ids: t.pending}
+	case t.lookedUp():
 		return &fixed{postings: t.known}
+	case t.Lists == 1:
+		return &single{term: t}
 	}
-	lists := make([]store.List, t.Lists)
-	sources := make([]source, t.Lists)
-	var arena []byte
-	for i := range lists {
-		at := len(arena)
-		arena = t.appendKey(arena, i) // where this grows, earlier keys keep the old bytes
-		lists[i] = tx.List(t.def.ID, arena[at:len(arena):len(arena)])
-		sources[i] = &lists[i]
-	}
-	return newUnion(sources)
+	return &union{term: t}
 }
