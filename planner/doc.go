@@ -12,8 +12,9 @@
 // first, ties by lowest id, each event once, each filter up to its own limit.
 // It runs in slices. Between two slices it holds no transaction and no memory
 // of the map, only the posting that each filter and each merged list has reached,
-// so a client may take as long as it likes, and what was begun is not begun again. All slices together answer for one snapshot, the levId at
-// which the query began; what was removed in between is left out.
+// so a client may take as long as it likes, and what was begun is not begun
+// again. All slices together answer for one snapshot, the levId at which the
+// query began; what was removed in between is left out.
 //
 // The package reads through store and never writes, starts no goroutines, and
 // knows nothing about clients, slices of time, or where events go. Callers are
