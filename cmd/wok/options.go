@@ -151,6 +151,8 @@ func relayLimits(cfg *config.Config) relay.Limits {
 		MaxOpenValues:   r.MaxValuesPerConnection,
 		MaxTagLetters:   r.MaxTagsPerFilter,
 		MaxLimit:        r.MaxFilterLimit,
+		DefaultLimit:    r.DefaultFilterLimit,
+		IgnoreUnknown:   r.IgnoreUnknownKeys,
 		MaxPendingBytes: int(r.MaxPendingOutboundBytes),
 		NoCount:         r.MaxFilterLimitCount == 0,
 		MaxCount:        uint64(r.MaxFilterLimitCount),

@@ -105,9 +105,13 @@ type Relay struct {
 	// bounded by the work it does. (letters)
 	MaxTagsPerFilter int
 
-	// Stored events sent for one filter at most; a higher limit, or none,
-	// means this. (events)
+	// Stored events sent for one filter at most; a higher limit means this.
+	// (events)
 	MaxFilterLimit int
+
+	// Stored events for a filter that has no limit. 0: as many as
+	// `relay.maxFilterLimit` allows. (events)
+	DefaultFilterLimit int
 
 	// Where a COUNT that must look at each event ends, with an approximate
 	// answer. Most counts follow from the lengths of lists and have no bound.
@@ -127,6 +131,11 @@ type Relay struct {
 	// (NIP-67). Off, as a client that reads EOSE strictly takes the third
 	// element for an error and waits forever; nostrify 0.54 does.
 	EoseHints bool
+
+	// Pass over words in filters that mean nothing here, instead of refusing
+	// the filter as `unsupported:`. Tag names and `search` are refused all the
+	// same: the answer would be to another question.
+	IgnoreUnknownKeys bool
 
 	// Serve filters that ask for events with each of several tags by "&t", as
 	// the draft of NIP-91 has it.
@@ -306,10 +315,12 @@ func Default() (c Config) {
 	c.Relay.MaxValuesPerConnection = 100000
 	c.Relay.MaxTagsPerFilter = 0
 	c.Relay.MaxFilterLimit = 500
+	c.Relay.DefaultFilterLimit = 0
 	c.Relay.MaxFilterLimitCount = 1000000
 	c.Relay.MaxQueryMillis = 10000
 	c.Relay.CutQueries = false
 	c.Relay.EoseHints = false
+	c.Relay.IgnoreUnknownKeys = false
 	c.Relay.AndTags = false
 	c.Relay.MaxSubsPerConnection = 300
 	c.Relay.MaxPendingOutboundBytes = 33554432
@@ -377,10 +388,12 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Relay.MaxValuesPerConnection,
 		&c.Relay.MaxTagsPerFilter,
 		&c.Relay.MaxFilterLimit,
+		&c.Relay.DefaultFilterLimit,
 		&c.Relay.MaxFilterLimitCount,
 		&c.Relay.MaxQueryMillis,
 		&c.Relay.CutQueries,
 		&c.Relay.EoseHints,
+		&c.Relay.IgnoreUnknownKeys,
 		&c.Relay.AndTags,
 		&c.Relay.MaxSubsPerConnection,
 		&c.Relay.MaxPendingOutboundBytes,
@@ -523,7 +536,11 @@ var keys = [...]Key{
 	},
 	{
 		Name: "relay.maxFilterLimit", Type: Int, Unit: "events", Min: 1, Max: 1000000,
-		Help: "Stored events sent for one filter at most; a higher limit, or none, means this.",
+		Help: "Stored events sent for one filter at most; a higher limit means this.",
+	},
+	{
+		Name: "relay.defaultFilterLimit", Type: Int, Unit: "events",
+		Help: "Stored events for a filter that has no limit. 0: as many as `relay.maxFilterLimit` allows.",
 	},
 	{
 		Name: "relay.maxFilterLimitCount", Type: Int, Unit: "events",
@@ -540,6 +557,10 @@ var keys = [...]Key{
 	{
 		Name: "relay.eoseHints", Type: Bool,
 		Help: "Say with EOSE whether there are more stored matches than were sent (NIP-67). Off, as a client that reads EOSE strictly takes the third element for an error and waits forever; nostrify 0.54 does.",
+	},
+	{
+		Name: "relay.ignoreUnknownKeys", Type: Bool,
+		Help: "Pass over words in filters that mean nothing here, instead of refusing the filter as `unsupported:`. Tag names and `search` are refused all the same: the answer would be to another question.",
 	},
 	{
 		Name: "relay.andTags", Type: Bool,
