@@ -275,3 +275,35 @@ func TestNIP01Vectors(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a text holds, an event with it as its content and in a tag is kept as
+// it reads, however it was spelled.
+func TestEventNaughtyStrings(t *testing.T) {
+	for _, s := range naughtyStrings(t) {
+		canonical := string(canonicalText(s))
+		d := draft{content: canonical, tags: `[["t",` + canonical + `]]`}
+		other := d
+		other.hashed = d.filled().hashed
+		spelled, err := json.Marshal(s) // escapes more than the id wants
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.content, other.tags = string(spelled), `[ [ "\u0074", `+string(spelled)+` ] ]`
+		want := mustParse(t, []byte(d.json()))
+		if got := mustParse(t, []byte(other.json())); !bytes.Equal(got.JSON, want.JSON) || !bytes.Equal(got.Packed, want.Packed) {
+			t.Errorf("%q is kept as %s and as %s", s, got.JSON, want.JSON)
+		}
+		if got := string(want.Content(nil)); got != s {
+			t.Errorf("%q reads %q", s, got)
+		}
+	}
+}
+
+// canonicalText returns the canonical text of s, quotes included.
+func canonicalText(s string) []byte {
+	text := []byte{'"'}
+	for _, r := range s {
+		text = appendCanonicalRune(text, r)
+	}
+	return append(text, '"')
+}
