@@ -5,6 +5,7 @@
 # make bench        benchmarks; make bench-PACKAGE those of one package
 # make bench-import import of 200k events, with and without verification
 # make bench-query  queries of all shapes on a million events
+# make bench-relay  wok and its peers over the socket, one table
 # make conformance  the rules of the protocol, one by one, on relays it starts
 # make crash        kills a relay some hundred times and looks at what is left
 # make fuzz         each fuzz target for FUZZTIME
@@ -20,8 +21,10 @@ COUNT    ?= 6
 ROUNDS   ?= 300
 EVENTS   ?= 200000
 QUERIED  ?= 1000000
+FRESH    ?= 200000
+STRFRY   ?=
 
-.PHONY: build run test check fmt vet lint vuln race invariants bench bench-import bench-query conformance crash fuzz generate clean
+.PHONY: build run test check fmt vet lint vuln race invariants bench bench-import bench-query bench-relay conformance crash fuzz generate clean
 
 build:
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/wok ./cmd/wok
@@ -85,6 +88,20 @@ bench-query: build bin/bench/$(QUERIED).jsonl
 		{ bin/wok --db bin/bench/query-$(QUERIED).part import --no-verify < bin/bench/$(QUERIED).jsonl && \
 		mv bin/bench/query-$(QUERIED).part bin/bench/query-$(QUERIED); }
 	go test -run '^TestTable$$' -count 1 -v -timeout 30m ./planner -table.db $(CURDIR)/bin/bench/query-$(QUERIED)
+
+# Events to publish: of the same people, and of the days after.
+bin/bench/$(EVENTS)-fresh-%.jsonl:
+	@mkdir -p bin/bench
+	go run ./internal/testdb/gen -n $* -seed 2 -start 1702592000 -span 48h \
+		-authors $$(($(EVENTS)/20)) -hashtags $$(($(EVENTS)/40)) > $@.part
+	@mv $@.part $@
+
+# STRFRY=path to its executable measures strfry as well. See docs/benchmarks.md.
+bench-relay: build bin/bench/$(EVENTS).jsonl bin/bench/$(EVENTS)-fresh-$(FRESH).jsonl
+	cd bench && go build -o ../bin/bench-relay . && go build -o ../bin/bench-khatru ./peers/khatru
+	bin/bench-relay --events bin/bench/$(EVENTS).jsonl --fresh bin/bench/$(EVENTS)-fresh-$(FRESH).jsonl \
+		--dir bin/bench/relays --json bin/bench/relays.json \
+		--wok bin/wok --khatru bin/bench-khatru $(if $(STRFRY),--strfry $(STRFRY)) $(BENCHFLAGS)
 
 # Any other relay: go run ./conformance/cmd --url wss://relay.example.com
 conformance: build
