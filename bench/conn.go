@@ -117,9 +117,6 @@ func (c *conn) fill(n int) error {
 	return nil
 }
 
-// buffered reports whether something is readable without asking the system.
-func (c *conn) buffered() bool { return c.w > c.r }
-
 // errClosed is that the relay said goodbye.
 var errClosed = errors.New("closed by the relay")
 

@@ -83,7 +83,7 @@ func parse(args []string) (options, error) {
 func (o *options) named(s string, set func(*relay, string)) error {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
-		return errors.New("want NAME=...")
+		return errors.New("want a name and =")
 	}
 	for i := range o.relays {
 		if o.relays[i].name == name {

@@ -30,10 +30,11 @@ type relay struct {
 // wok is the relay of this repository. Authentication is off since the peers
 // have none: they would serve kinds that wok keeps to itself.
 func wok(path string) relay {
+	program := quote(path) + " --config /dev/null --db {db} "
 	return relay{
 		name:  "wok",
-		start: quote(path) + " --db {db} relay --port {port} --set relay.auth.enabled=false --set relay.info.name=bench",
-		load:  quote(path) + " --db {db} import --no-verify",
+		start: program + "relay --port {port} --set relay.auth.enabled=false",
+		load:  program + "import --no-verify",
 	}
 }
 

@@ -14,16 +14,21 @@ type scenario struct {
 	run     func(*bench, context.Context, *process, *report) error
 }
 
-// scenarios in their order: queries come first, as long as all relays hold the
-// same events.
-var scenarios = []scenario{
-	{"query", false, (*bench).queries},
-	{"publish", false, (*bench).publish},
-	{"fanout", false, (*bench).fanout},
-	{"mixed", false, (*bench).mixed},
-	{"idle", true, (*bench).idle},
-	{"deflate", true, (*bench).idleDeflate},
-	{"slow", true, (*bench).slow},
+// scenarios returns all in their order: queries come first, as long as all relays
+// hold the same events.
+func scenarios() (all []scenario) {
+	for _, s := range shapes {
+		ask := func(b *bench, ctx context.Context, p *process, r *report) error { return b.query(ctx, p, s, r) }
+		all = append(all, scenario{s.scenario(), false, ask})
+	}
+	return append(all,
+		scenario{"publish", false, (*bench).publish},
+		scenario{"fan-out", false, (*bench).fanout},
+		scenario{"mixed", false, (*bench).mixed},
+		scenario{"idle", true, (*bench).idle},
+		scenario{"deflate", true, (*bench).idleDeflate},
+		scenario{"slow", true, (*bench).slow},
+	)
 }
 
 // measure fills a relay and runs the scenarios on it.
@@ -37,7 +42,7 @@ func (b *bench) measure(ctx context.Context, r relay) (*report, error) {
 	if err == nil && r.load == "" && r.url == "" {
 		err = b.fillByPublishing(ctx, p, result)
 	}
-	for _, s := range scenarios {
+	for _, s := range scenarios() {
 		if err == nil && b.only.MatchString(s.name) {
 			p, err = b.play(ctx, &r, p, s, result)
 		}

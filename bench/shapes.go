@@ -12,6 +12,8 @@ type shape struct {
 	filter func(*rand.Rand, *corpus) string
 }
 
+func (s shape) scenario() string { return "query: " + s.name }
+
 // variants is how many filters of a shape take turns.
 const variants = 64
 
