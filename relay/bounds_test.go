@@ -3,13 +3,8 @@ package relay
 import (
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"wok/internal/testdb"
-	"wok/nostr"
-	"wok/packed"
 )
 
 // A scan that waits for room goes with its subscription: whoever asks again and
@@ -70,49 +65,6 @@ func TestOpenValues(t *testing.T) {
 	}
 	c.send(`["REQ","b",%s]`, distinct(90))
 	c.expect(`["EOSE","b"]`)
-}
-
-// Entries come and go in any order, and an event finds those that are there.
-func TestLiveIndexComesAndGoes(t *testing.T) {
-	random := testdb.NewRandom(9)
-	rng := rand.New(rand.NewPCG(9, 9))
-	x := newLiveIndex()
-	var entries []*entry
-	for range 3000 {
-		if len(entries) > 0 && rng.IntN(3) == 0 {
-			i := rng.IntN(len(entries))
-			x.remove(entries[i])
-			entries = append(entries[:i], entries[i+1:]...)
-			continue
-		}
-		f, err := nostr.ParseFilter(random.Filter(), nostr.FilterLimits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.Never() {
-			continue
-		}
-		e := &entry{filter: f}
-		x.add(e)
-		entries = append(entries, e)
-		ev, err := nostr.ParseEvent(random.Event(), nostr.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := map[*entry]bool{}
-		x.candidates(ev.Packed, func(e *entry) { found[e] = true })
-		for _, e := range entries {
-			if e.filter.Match(ev.Packed) && !found[e] {
-				t.Fatalf("%s is not found by %v", e.filter, packed.View(ev.Packed).Tags())
-			}
-		}
-	}
-	for _, e := range entries {
-		x.remove(e)
-	}
-	if len(x.keys)+len(x.tags)+len(x.kinds)+len(x.all) != 0 {
-		t.Error("something is left in the index")
-	}
 }
 
 // What strangers cause does not fill the log.

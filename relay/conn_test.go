@@ -323,12 +323,7 @@ func TestNothingIsLeft(t *testing.T) {
 	until(t, "connections are gone", func() bool { return len(r.openConns()) == 1 })
 	until(t, "goroutines are gone", func() bool { return runtime.NumGoroutine() <= goroutines })
 	until(t, "files are closed", func() bool { return openFiles(t) <= files })
-	r.live.mu.Lock()
-	x := &r.live.index
-	if n := len(x.keys) + len(x.tags) + len(x.kinds) + len(x.all); n != 0 {
-		t.Errorf("%d terms are left in the index", n)
-	}
-	r.live.mu.Unlock()
+	r.live.expectEmpty(t)
 	stays.close()
 	r.stop()
 	until(t, "the relay's goroutines are gone", func() bool { return runtime.NumGoroutine() <= before })

@@ -14,25 +14,29 @@ import (
 
 // A live follows the store and sends each new event to the subscriptions that
 // match. It reads what is new by levId when the watch of the store tells of
-// commits, its own process's or another's.
+// commits, its own process's or another's, and hands it to the shards, to one of
+// which each connection belongs.
 type live struct {
 	srv *Server
 	db  *store.DB
 
-	pos   uint64 // events up to this levId have been sent; the follower's own
-	batch []news // the same
+	pos  uint64        // events up to this levId have been sent; the follower's own
+	done chan struct{} // closed when nothing is followed any more
+
+	seeds  *seeds
+	rates  rates
+	shards []*shard
 
 	mu    sync.Mutex
-	index liveIndex
-	round uint64 // counts events matched
 	kinds kindCounts
 }
 
-// news is a new event, copied out of a transaction.
+// news is a new event, copied out of a transaction. Many read it at once.
 type news struct {
-	levID uint64
+	levID uint64 // 0 for what is not stored
 	view  packed.View
 	event *liveEvent
+	terms []term
 }
 
 const (
@@ -41,25 +45,43 @@ const (
 	maxNewsBytes = 1 << 20
 )
 
-func newLive(srv *Server, db *store.DB) *live {
-	return &live{srv: srv, db: db, index: newLiveIndex()}
+func newLive(srv *Server, db *store.DB, shards int) *live {
+	l := &live{srv: srv, db: db, done: make(chan struct{}), seeds: newSeeds()}
+	for range shards {
+		l.shards = append(l.shards, newShard(srv, l.seeds, &l.rates))
+	}
+	return l
 }
 
-// start begins to follow: what is stored from now on is new.
+// start begins to follow: what is stored from now on is new. The events before
+// that tell what is frequent.
 func (l *live) start(ctx context.Context) (<-chan struct{}, error) {
 	watch, err := l.db.Watch(ctx)
 	if err != nil {
 		return nil, err
 	}
 	err = l.db.View(ctx, func(tx *store.Txn) (err error) {
-		l.pos, err = tx.LastLevID()
-		return err
+		if l.pos, err = tx.LastLevID(); err != nil {
+			return err
+		}
+		var terms []term
+		return tx.EachEvent(max(l.pos, rateWindow)-rateWindow+1, func(_ uint64, v packed.View) error {
+			terms = l.seeds.ofEvent(terms[:0], v)
+			l.rates.note(terms)
+			return nil
+		})
 	})
 	return watch, err
 }
 
 // follow sends what is new, whenever there may be something, until ctx ends.
 func (l *live) follow(ctx context.Context, watch <-chan struct{}) {
+	var shards sync.WaitGroup
+	defer shards.Wait()
+	defer close(l.done)
+	for _, sh := range l.shards {
+		shards.Go(func() { sh.run(l.done) })
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -73,26 +95,23 @@ func (l *live) follow(ctx context.Context, watch <-chan struct{}) {
 // sendNew sends all that is new.
 func (l *live) sendNew(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
+		var batch []news
 		var err error
-		more, err = l.read(ctx)
-		for i := range l.batch {
-			l.send(&l.batch[i])
-		}
+		batch, more, err = l.read(ctx)
+		l.send(batch)
 		if err != nil && ctx.Err() == nil {
 			l.srv.log.Error("new events not read", "after", l.pos, "error", err)
 		}
 	}
 }
 
-// read copies the next events into l.batch, moves l.pos behind them, and
-// reports whether it should be called again.
-func (l *live) read(ctx context.Context) (more bool, err error) {
-	clear(l.batch)
-	l.batch = l.batch[:0]
+// read copies the next events, moves l.pos behind them, and reports whether it
+// should be called again.
+func (l *live) read(ctx context.Context) (batch []news, more bool, err error) {
 	err = l.db.View(ctx, func(tx *store.Txn) error {
 		size := 0
 		err := tx.EachEvent(l.pos+1, func(levID uint64, v packed.View) error {
-			if more = len(l.batch) == maxNews || size >= maxNewsBytes; more {
+			if more = len(batch) == maxNews || size >= maxNewsBytes; more {
 				return store.ErrStop
 			}
 			l.pos = levID
@@ -103,7 +122,7 @@ func (l *live) read(ctx context.Context) (more bool, err error) {
 			if err != nil || !ok {
 				return l.srv.skip(levID, err)
 			}
-			l.batch = append(l.batch, news{levID, v.Clone(), &liveEvent{json: bytes.Clone(json)}})
+			batch = append(batch, l.news(levID, v.Clone(), bytes.Clone(json)))
 			size += len(json)
 			return nil
 		})
@@ -116,75 +135,61 @@ func (l *live) read(ctx context.Context) (more bool, err error) {
 	})
 	if errors.Is(err, store.ErrCorrupt) { // step over the row
 		l.pos++
-		return true, err
+		return batch, true, err
 	}
-	return more && err == nil, err
+	return batch, more && err == nil, err
 }
 
-// send sends an event to all subscriptions that match.
-func (l *live) send(n *news) {
+// news returns an event as news, and counts it.
+func (l *live) news(levID uint64, v packed.View, json []byte) news {
+	n := news{levID: levID, view: v, event: &liveEvent{json: json}, terms: l.seeds.ofEvent(nil, v)}
+	l.rates.note(n.terms)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.contain()
-	l.kinds.add(n.view.Kind())
-	l.match(n.view, func(s *subscription) { s.conn.sendLive(s, n.levID, n.view, n.event) })
+	l.kinds.add(v.Kind())
+	return n
+}
+
+// send hands a batch to the shards, and waits for those that are behind: they
+// wait for no client. A shard that has no subscription by now will have none
+// whose snapshot is without these events.
+func (l *live) send(batch []news) {
+	if len(batch) == 0 {
+		return
+	}
+	for _, sh := range l.shards {
+		if sh.has.Load() == 0 {
+			continue
+		}
+		select {
+		case sh.in <- batch:
+		case <-l.done:
+			return
+		}
+	}
 }
 
 // Broadcast sends an ephemeral event, which is stored nowhere, to all
 // subscriptions that match. It is to be called when the event has been
 // accepted, and may be called by many goroutines.
 func (s *Server) Broadcast(ev *nostr.Event) {
-	if ev.Packed.Expired(uint64(max(0, s.opts.Now().Unix()))) {
+	if ev.Packed.Expired(s.now()) {
 		return
 	}
-	l := s.live
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.contain()
-	l.kinds.add(ev.Packed.Kind())
-	event := &liveEvent{json: ev.JSON}
-	l.match(ev.Packed, func(sub *subscription) { sub.conn.sendLive(sub, 0, ev.Packed, event) })
+	s.live.send([]news{s.live.news(0, ev.Packed, ev.JSON)})
 }
 
-// contain keeps a panic over one event from ending the others.
-func (l *live) contain() {
-	if p := recover(); p != nil {
-		l.srv.caught(p, nil)
-	}
-}
+// now returns the time in unix seconds.
+func (s *Server) now() uint64 { return uint64(max(0, s.opts.Now().Unix())) }
 
-// match calls fn once with every subscription that matches. The caller holds
-// l.mu.
-func (l *live) match(v packed.View, fn func(*subscription)) {
-	l.round++
-	l.index.candidates(v, func(e *entry) {
-		if e.sub.mark != l.round && e.filter.Match(v) {
-			e.sub.mark = l.round
-			fn(e.sub)
-		}
-	})
-}
+// shard returns the one that c belongs to.
+func (l *live) shard(c *conn) *shard { return l.shards[c.num%uint64(len(l.shards))] }
 
 // add makes new events reach s.
-func (l *live) add(s *subscription) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, f := range s.filters {
-		e := &entry{sub: s, filter: f}
-		s.entries = append(s.entries, e)
-		l.index.add(e)
-	}
-}
+func (l *live) add(s *subscription) { l.shard(s.conn).add(s, l.srv.now()) }
 
 // remove undoes add, if it has been.
-func (l *live) remove(s *subscription) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range s.entries {
-		l.index.remove(e)
-	}
-	s.entries = nil
-}
+func (l *live) remove(s *subscription) { l.shard(s.conn).remove(s) }
 
 // maxKinds bounds the kinds that are counted one by one: they come from
 // strangers.

@@ -1,129 +1,189 @@
 package relay
 
 import (
+	"crypto/sha256"
+
 	"wok/nostr"
-	"wok/packed"
 )
 
-// A liveIndex finds the filters that a new event may match. Each filter stands
-// under the values of one of its conditions, the one that fewest events meet;
-// an event looks up its id, author, kind and tags. What is found is confirmed
-// by the filter itself.
+// A liveIndex finds the subscriptions that a new event matches. Filters that
+// ask the same are one interest, so that an event costs by what is asked for and
+// not by how many ask. Each stands under the terms of one of its conditions, the
+// one that fewest events are expected to meet; an event looks up all of its own.
 type liveIndex struct {
-	keys  map[[32]byte][]slot // ids and authors, which cannot be confused
-	tags  map[string][]slot   // packed tags
-	kinds map[uint16][]slot
-	all   []slot // without any such condition
+	seeds *seeds
+	rates *rates
+
+	interests map[interestKey]*interest
+	lists     map[term]*place // the first of each list
+	round     uint64          // counts events matched
+	gone      []*interest     // scratch
 }
 
-// An entry is a filter of a subscription in the index.
-type entry struct {
-	sub    *subscription
-	filter *nostr.Filter
-	at     []int32 // where it stands in each of its lists, in their order
+// An interest is a filter and the subscriptions that have it.
+type interest struct {
+	filter *nostr.Filter // but for the limit, which is not for new events (01-R28)
+	subs   []holder
+	under  condition
+	places []place // one a term of the condition; nil when it is out of the index
+	round  uint64  // the last one that has met it
 }
 
-// A slot is a place in a list: the entry, and which of the entry's lists it is.
-// With it an entry is taken out of a list of any length at once.
-type slot struct {
-	*entry
-	list int32
+// A holder is a subscription with an interest, which is shares[nth] of it.
+type holder struct {
+	sub *subscription
+	nth int32
 }
 
-func newLiveIndex() liveIndex {
-	return liveIndex{
-		keys:  make(map[[32]byte][]slot),
-		tags:  make(map[string][]slot),
-		kinds: make(map[uint16][]slot),
+// A share is an interest of a subscription, which is subs[at] of it. With both,
+// a subscription goes from among any number of others at once.
+type share struct {
+	*interest
+	at int32
+}
+
+// A place is where an interest stands in the list of a term.
+type place struct {
+	*interest
+	prev, next *place
+}
+
+func newLiveIndex(s *seeds, r *rates) liveIndex {
+	return liveIndex{seeds: s, rates: r, interests: make(map[interestKey]*interest), lists: make(map[term]*place)}
+}
+
+// An interestKey is the same for filters that ask new events the same, and for
+// no others: nobody finds a second filter for the key of a first.
+type interestKey [16]byte
+
+func keyOf(f *nostr.Filter) interestKey {
+	asked := *f
+	asked.Limit = nostr.NoLimit
+	sum := sha256.Sum256(asked.AppendJSON(nil))
+	return interestKey(sum[:])
+}
+
+// lateness is how many seconds an event may take from its author to us and
+// still count as new where a filter has an until. Who has asked for what is
+// older has asked for what is stored.
+const lateness = 60
+
+// past reports whether no new event is for f any more, now being unix seconds.
+func past(f *nostr.Filter, now uint64) bool { return f.Until < now && now-f.Until > lateness }
+
+// add makes f one of the filters of s.
+func (x *liveIndex) add(s *subscription, f *nostr.Filter, key interestKey) {
+	in := x.interests[key]
+	if in == nil {
+		in = &interest{filter: f}
+		x.interests[key] = in
+		x.enter(in)
+	}
+	in.subs = append(in.subs, holder{s, int32(len(s.shares))})
+	s.shares = append(s.shares, share{in, int32(len(in.subs) - 1)})
+}
+
+// remove undoes all that was added to s. The last of those with an interest
+// comes in its place.
+func (x *liveIndex) remove(s *subscription) {
+	for i := range s.shares {
+		in, at := s.shares[i].interest, s.shares[i].at
+		last := len(in.subs) - 1
+		moved := in.subs[last]
+		in.subs[at] = moved
+		moved.sub.shares[moved.nth].at = at
+		in.subs[last] = holder{}
+		in.subs = in.subs[:last]
+		if last == 0 {
+			x.drop(in)
+		}
+	}
+	s.shares = nil
+}
+
+// enter puts in under the terms of its narrowest condition.
+func (x *liveIndex) enter(in *interest) {
+	var terms []term
+	in.under, terms = x.narrowest(in.filter)
+	in.places = make([]place, len(terms))
+	for i, t := range terms {
+		p := &in.places[i]
+		p.interest, p.next = in, x.lists[t]
+		if p.next != nil {
+			p.next.prev = p
+		}
+		x.lists[t] = p
 	}
 }
 
-// candidates calls fn with the entries that v may match; an entry may come more
-// than once.
-func (x *liveIndex) candidates(v packed.View, fn func(*entry)) {
-	each(x.keys[[32]byte(v.ID())], fn)
-	each(x.keys[[32]byte(v.Pubkey())], fn)
-	each(x.kinds[v.Kind()], fn)
-	each(x.all, fn)
-	if len(x.tags) == 0 {
+// narrowest returns the condition of f that fewest events are expected to meet,
+// and its terms.
+func (x *liveIndex) narrowest(f *nostr.Filter) (best condition, terms []term) {
+	fewest := -1.0
+	conditions(f, func(c condition) {
+		list := x.seeds.ofFilter(nil, f, c)
+		if n := x.rates.expect(c.sort, list); fewest < 0 || n < fewest {
+			best, terms, fewest = c, list, n
+		}
+	})
+	return best, terms
+}
+
+// drop takes in out of the index, if it is there.
+func (x *liveIndex) drop(in *interest) {
+	if in.places == nil {
 		return
 	}
-	ts := v.Tags()
-	for t, ok := ts.Next(); ok; t, ok = ts.Next() {
-		each(x.tags[string(t)], fn)
+	delete(x.interests, keyOf(in.filter))
+	for i, t := range x.seeds.ofFilter(nil, in.filter, in.under) {
+		p := &in.places[i]
+		if p.next != nil {
+			p.next.prev = p.prev
+		}
+		switch {
+		case p.prev != nil:
+			p.prev.next = p.next
+		case p.next != nil:
+			x.lists[t] = p.next
+		default:
+			delete(x.lists, t)
+		}
 	}
+	in.places = nil
 }
 
-func each(slots []slot, fn func(*entry)) {
-	for _, s := range slots {
-		fn(s.entry)
+// match calls fn once with every subscription that n matches. Interests that it
+// meets and that are past leave the index: their subscriptions are open, and
+// nothing comes for them.
+func (x *liveIndex) match(n *news, now uint64, fn func(*subscription)) {
+	x.round++
+	for _, t := range n.terms {
+		for p := x.lists[t]; p != nil; p = p.next {
+			x.meet(p.interest, n, now, fn)
+		}
 	}
+	for i, in := range x.gone {
+		x.drop(in)
+		x.gone[i] = nil
+	}
+	x.gone = x.gone[:0]
 }
 
-func (x *liveIndex) add(e *entry) {
-	x.eachList(e.filter, func(list []slot) []slot {
-		list = append(list, slot{e, int32(len(e.at))})
-		e.at = append(e.at, int32(len(list)-1))
-		return list
-	})
-}
-
-// remove takes e out of all its lists. The last of each list comes in its place.
-func (x *liveIndex) remove(e *entry) {
-	n := 0
-	x.eachList(e.filter, func(list []slot) []slot {
-		at, last := e.at[n], len(list)-1
-		n++
-		moved := list[last]
-		list[at] = moved
-		moved.at[moved.list] = at
-		list[last] = slot{}
-		return list[:last]
-	})
-}
-
-// eachList changes all lists that f stands in. The choice depends on f alone,
-// so that it is the same when f goes.
-func (x *liveIndex) eachList(f *nostr.Filter, change func([]slot) []slot) {
-	tag := narrowestTag(f)
+// meet is match for one interest, which may be met under several terms.
+func (x *liveIndex) meet(in *interest, n *news, now uint64, fn func(*subscription)) {
+	if in.round == x.round {
+		return
+	}
+	in.round = x.round
 	switch {
-	case f.IDs != nil:
-		changeLists(x.keys, f.IDs, change)
-	case f.Authors != nil && (tag == nil || len(f.Authors) <= len(tag.Values)):
-		changeLists(x.keys, f.Authors, change)
-	case tag != nil:
-		for _, t := range tag.Values {
-			changeList(x.tags, string(t), change)
-		}
-	case f.Kinds != nil:
-		changeLists(x.kinds, f.Kinds, change)
-	default:
-		x.all = change(x.all)
-	}
-}
-
-// narrowestTag returns the tag condition of f with the fewest values, nil if it
-// has none.
-func narrowestTag(f *nostr.Filter) (narrowest *nostr.TagCondition) {
-	for i := range f.Tags {
-		if narrowest == nil || len(f.Tags[i].Values) < len(narrowest.Values) {
-			narrowest = &f.Tags[i]
+	case past(in.filter, now):
+		x.gone = append(x.gone, in)
+	case in.filter.Match(n.view):
+		for _, h := range in.subs {
+			if h.sub.mark != x.round {
+				h.sub.mark = x.round
+				fn(h.sub)
+			}
 		}
 	}
-	return narrowest
-}
-
-func changeLists[K comparable](m map[K][]slot, keys []K, change func([]slot) []slot) {
-	for _, k := range keys {
-		changeList(m, k, change)
-	}
-}
-
-func changeList[K comparable](m map[K][]slot, key K, change func([]slot) []slot) {
-	list := change(m[key])
-	if len(list) == 0 {
-		delete(m, key)
-		return
-	}
-	m[key] = list
 }

@@ -12,7 +12,7 @@ func TestExpiredIsNotNews(t *testing.T) {
 	r.now.Store(1000)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	l := newLive(r.Server, r.db)
+	l := newLive(r.Server, r.db, 1)
 	if _, err := l.start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -24,11 +24,12 @@ func TestExpiredIsNotNews(t *testing.T) {
 		c.expect(`["OK",…,true,""]`)
 	}
 	r.now.Store(1001)
-	if _, err := l.read(ctx); err != nil {
+	batch, _, err := l.read(ctx)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(l.batch) != 1 || string(l.batch[0].event.json) != string(later) {
-		t.Errorf("%d events are news, want only %s", len(l.batch), id)
+	if len(batch) != 1 || string(batch[0].event.json) != string(later) {
+		t.Errorf("%d events are news, want only %s", len(batch), id)
 	}
 }
 
@@ -37,7 +38,7 @@ func TestReadsInPieces(t *testing.T) {
 	r := startRelay(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	l := newLive(r.Server, r.db)
+	l := newLive(r.Server, r.db, 1)
 	if _, err := l.start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +49,12 @@ func TestReadsInPieces(t *testing.T) {
 	}
 	total, more := 0, true
 	for rounds := 1; more; rounds++ {
+		var batch []news
 		var err error
-		if more, err = l.read(ctx); err != nil {
+		if batch, more, err = l.read(ctx); err != nil {
 			t.Fatal(err)
 		}
-		total += len(l.batch)
+		total += len(batch)
 		if more != (rounds < 3) {
 			t.Fatalf("round %d: more is %v", rounds, more)
 		}
@@ -71,5 +73,17 @@ func TestKindLabelsAreBounded(t *testing.T) {
 	labels := k.labels()
 	if len(labels) != maxKinds+1 || labels["other"] != maxKinds || labels["7"] != 1 {
 		t.Errorf("%d labels, %d others", len(labels), labels["other"])
+	}
+}
+
+// expectEmpty checks that no subscription is left in the index.
+func (l *live) expectEmpty(t *testing.T) {
+	t.Helper()
+	for i, sh := range l.shards {
+		sh.mu.Lock()
+		if n, has := sh.index.size(), sh.has.Load(); n != 0 || has != 0 {
+			t.Errorf("%d things of %d subscriptions are left in shard %d", n, has, i)
+		}
+		sh.mu.Unlock()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -70,7 +71,7 @@ func New(db *store.DB, opts Options) *Server {
 		sched:       newScheduler(db, opts.Slice),
 		conns:       make(map[*conn]struct{}),
 	}
-	s.live = newLive(s, db)
+	s.live = newLive(s, db, max(1, runtime.GOMAXPROCS(0)/coresPerShard))
 	return s
 }
 

@@ -12,10 +12,10 @@ import (
 type subscription struct {
 	conn    *conn
 	id      string
-	prefix  []byte // what stands before an event: ["EVENT","id",
-	filters []*nostr.Filter
-	values  int        // in filters
-	keys    [][32]byte // of the client when it asked: what is stored is shown to them
+	prefix  []byte          // what stands before an event: ["EVENT","id",
+	filters []*nostr.Filter // nil when live: the index has them
+	values  int             // in filters
+	keys    [][32]byte      // of the client when it asked: what is stored is shown to them
 
 	// Guarded by conn.mu.
 
@@ -26,10 +26,10 @@ type subscription struct {
 	held   []*liveEvent // before that: ephemeral events, bounded by maxHeld
 	size   int          // bytes of held
 
-	// Guarded by live.mu.
+	// Guarded by shard.mu.
 
-	entries []*entry // where it stands in the index
-	mark    uint64   // the last round of matching that it matched in
+	shares []share // what stands for its filters in the live index
+	mark   uint64  // the last round of matching that it matched in
 }
 
 const (
@@ -176,16 +176,14 @@ func (c *conn) goLive(s *subscription, seen uint64) bool {
 	for _, ev := range s.held { // none where s has ended
 		c.sendEvent(s, ev)
 	}
-	s.held = nil
+	s.held, s.filters = nil, nil
 	return true
 }
 
 // sendLive sends a new event that matches s, if the client may see it by now. An
 // event with levId 0 is not stored. A client that has let too much pile up is
-// given up (it alone).
+// given up (it alone). The caller holds c.mu.
 func (c *conn) sendLive(s *subscription, levID uint64, v packed.View, ev *liveEvent) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	switch {
 	case !c.srv.opts.Auth.allows(v, c.identity.keys):
 	case s.ended || s.live && levID != 0 && levID <= s.seen:
