@@ -11,7 +11,9 @@
 //	narrow.go        what filters of a relay with a narrow purpose must be like
 //	subscription.go  a REQ that is open
 //	scheduler.go     whose turn it is to query: stored.go (REQ), count.go (COUNT)
-//	live.go          new events, matched through live_index.go
+//	live.go          new events, for all shards
+//	live_shard.go    some connections, and what new events they get
+//	live_index.go    the filters that wait for new events, by live_terms.go
 //	outbound.go      what waits to be sent, and the writer; socket.go below it
 //	steady.go        how much of what clients cause goes to the log
 //
@@ -23,17 +25,17 @@
 //
 // A connection is one goroutine, which reads. A second one writes, and lives
 // only while there is something to send. A server has Options.QueryWorkers
-// goroutines that query, one that follows new events, the watch of the store
-// that wakes it, one for pings, and those of net/http until a request is
-// answered or upgraded. All end before [Server.Shutdown] returns, but for the
-// watch, which is only told to.
+// goroutines that query, one that follows new events, one a shard that delivers
+// them, the watch of the store that wakes the follower, one for pings, and those
+// of net/http until a request is answered or upgraded. All end before
+// [Server.Shutdown] returns, but for the watch, which is only told to.
 //
 // # Locks
 //
 // conn.mu guards all that a connection shares between its reader, its writer,
-// the workers and the follower. Above it stands live.mu, which guards the
-// index of subscriptions: who holds conn.mu does not take live.mu. The locks of
-// scheduler and socket are innermost; nothing is taken while they are held. No
+// the workers and its shard. shard.mu guards an index of subscriptions; neither
+// is taken by who holds the other. The locks of the scheduler, the socket and
+// the rates of terms are innermost; nothing is taken while they are held. No
 // lock is held while a socket or the database is waited for, but Server.mu once,
 // while Serve begins.
 //
