@@ -13,7 +13,7 @@
 // indexes (planner), or know about clients.
 //
 // Callers are ingest (writes), planner and relay (reads), and the commands.
-// Goroutines: one for each [DB.Watch], ended by its context. A DB may be used
+// Goroutines: two for each [DB.Watch], ended by its context. A DB may be used
 // by many goroutines; a Txn or Batch only inside its callback.
 //
 // Tables and their bytes are drawn in docs/formats.

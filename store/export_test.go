@@ -1,9 +1,22 @@
 package store
 
-import "wok/internal/lmdbx"
+import (
+	"context"
+
+	"wok/internal/lmdbx"
+)
 
 // UpdateRaw is Update without rules, for tests that write what no batch would.
 func (db *DB) UpdateRaw(fn func(*lmdbx.Txn) error) error { return db.env.Update(fn) }
 
 // AllIndexes is the list of indexes of a whole database.
 func AllIndexes() string { return string(allIndexes()) }
+
+// Writes tells of writes to the files in a directory, where the system does.
+var Writes = writes
+
+// WatchUntold is Watch on a system that tells of no writes.
+func (db *DB) WatchUntold(ctx context.Context) (<-chan struct{}, error) {
+	seen, err := db.readable(ctx)
+	return db.watch(ctx, seen, nil), err
+}

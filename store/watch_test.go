@@ -118,11 +118,16 @@ func waitFor(t *testing.T, db *store.DB, watch <-chan struct{}, at uint64) {
 }
 
 // TestWatch: two processes write in turn, and a watch of each commit of either
-// wakes up.
+// wakes up, whether or not the system tells of writes.
 func TestWatch(t *testing.T) {
+	t.Run("told", func(t *testing.T) { testWatch(t, (*store.DB).Watch) })
+	t.Run("untold", func(t *testing.T) { testWatch(t, (*store.DB).WatchUntold) })
+}
+
+func testWatch(t *testing.T, begin func(*store.DB, context.Context) (<-chan struct{}, error)) {
 	dir := t.TempDir()
 	db := reopen(t, nil, dir)
-	watch, err := db.Watch(t.Context())
+	watch, err := begin(db, t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +144,43 @@ func TestWatch(t *testing.T) {
 	wait()
 	if n := len(levIDs(t, db)); n != 2*turns {
 		t.Errorf("%d events", n)
+	}
+}
+
+// TestWritesAreTold: the system tells of what another process writes, and of no
+// reading.
+func TestWritesAreTold(t *testing.T) {
+	dir := t.TempDir()
+	db := reopen(t, nil, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	written, err := store.Writes(ctx, dir)
+	if err != nil {
+		t.Skip(err)
+	}
+	other, wait := startWriter(t, dir)
+	for at := range uint64(5) {
+		fmt.Fprintln(other, at+1)
+		for newest(t, db) != at+1 {
+			<-written
+		}
+	}
+	wait()
+	cancel()
+	for range written { // what is left, and the end
+	}
+	// The writer has opened and closed the database: what it wrote by that is
+	// over. From here on there is only reading.
+	again, err := store.Writes(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		newest(t, db)
+	}
+	select {
+	case <-again:
+		t.Error("reading counts as writing")
+	default:
 	}
 }
 
