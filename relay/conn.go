@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,7 +74,10 @@ func (c *conn) serve(ctx context.Context) (err error) {
 	if c.identity.challenge != "" {
 		c.send(nostr.AppendAuth(nil, c.identity.challenge))
 	}
-	for {
+	for n := 1; ; n++ {
+		if n%turnMessages == 0 {
+			runtime.Gosched()
+		}
 		c.awaitRoom()
 		c.busy.Store(false)
 		c.sock.messageOver()
@@ -90,6 +94,10 @@ func (c *conn) serve(ctx context.Context) (err error) {
 		}
 	}
 }
+
+// turnMessages is how many messages are handled before other connections have
+// a turn. The runtime takes 10 ms away from others before it thinks of it.
+const turnMessages = 16
 
 // errPanic says that a handler panicked.
 var errPanic = errors.New("panic")

@@ -18,6 +18,7 @@ type globals struct {
 	config string
 	db     string
 	sets   []string
+	profiles
 
 	running bool // a command of ours has begun
 }
@@ -28,6 +29,8 @@ func (g *globals) flags(root *cobra.Command) {
 	fs.StringVar(&g.config, "config", "", "read the configuration from `FILE`")
 	fs.Func("db", "`DIR` of the database (default ./wok-db); short for --set db=DIR", g.setDB)
 	fs.StringArrayVar(&g.sets, "set", nil, "give a configuration key a value, `KEY=VALUE`; repeatable")
+	fs.StringVar(&g.profiles.cpu, "cpu-profile", "", "write a CPU profile to `FILE`, for go tool pprof")
+	fs.StringVar(&g.profiles.heap, "heap-profile", "", "write a profile of memory at the end to `FILE`")
 	// The flags exist, so registering cannot fail.
 	_ = root.MarkPersistentFlagDirname("db")
 	_ = root.MarkPersistentFlagFilename("config", "conf")

@@ -79,8 +79,13 @@ func plainFlagError(_ *cobra.Command, err error) error {
 
 // begin makes a run method what cobra calls, and notes that it has been.
 func (g *globals) begin(run func(context.Context, []string, stdio) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) (err error) {
 		g.running = true
+		stop, err := g.profiles.start()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
 		return run(cmd.Context(), args, stdio{cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()})
 	}
 }
