@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"bufio"
+	"compress/flate"
 	"context"
 	"errors"
 	"io"
@@ -21,8 +23,10 @@ type conn struct {
 	srv  *Server
 	ws   *websocket.Conn
 	sock *socket
-	src  ingest.Source // the reader's own
-	num  uint64        // counted by the server
+	// heads is what the library reads the heads of frames through.
+	heads *bufio.Reader
+	src   ingest.Source // the reader's own
+	num   uint64        // counted by the server
 
 	busy atomic.Bool // a message is being handled, nothing is read
 
@@ -43,8 +47,8 @@ type conn struct {
 	turns turns // guarded by scheduler.mu
 }
 
-func newConn(s *Server, ws *websocket.Conn, src ingest.Source, who identity) *conn {
-	c := &conn{srv: s, ws: ws, sock: ws.NetConn().(*socket), src: src, identity: who}
+func newConn(s *Server, ws *websocket.Conn, heads *bufio.Reader, src ingest.Source, who identity) *conn {
+	c := &conn{srv: s, ws: ws, sock: ws.NetConn().(*socket), heads: heads, src: src, identity: who}
 	c.changed.L = &c.mu
 	c.sock.upgraded, c.sock.messageTime = true, s.messageTime
 	// Compressed bytes; readMessage bounds the inflated ones. Somewhat longer
@@ -81,6 +85,9 @@ func (c *conn) serve(ctx context.Context) (err error) {
 		c.awaitRoom()
 		c.busy.Store(false)
 		c.sock.messageOver()
+		if c.heads.Buffered() == 0 {
+			c.sock.await()
+		}
 		kind, r, err := c.ws.NextReader()
 		c.busy.Store(true)
 		switch {
@@ -90,7 +97,9 @@ func (c *conn) serve(ctx context.Context) (err error) {
 		case kind != websocket.TextMessage:
 			c.shut(websocket.CloseUnsupportedData, "messages are text")
 		default:
-			c.message(ctx, r)
+			if err := c.message(ctx, r); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -126,27 +135,31 @@ const skipFactor = 4
 // errTooLong is returned for a message over its limit.
 var errTooLong = errors.New("message too long")
 
-// message reads one message and handles it.
-func (c *conn) message(ctx context.Context, r io.Reader) {
+// message reads one message and handles it. An error is that of reading; nothing
+// can be read after it.
+func (c *conn) message(ctx context.Context, r io.Reader) error {
 	most := c.srv.opts.Limits.MaxMessageBytes
 	raw, err := readMessage(r, most)
 	c.srv.metrics.bytesIn.Add(int64(len(raw)))
 	switch {
 	case err == nil:
 		c.handle(ctx, raw)
-		return
+		return nil
 	case errors.Is(err, errTooLong):
 		c.refuseLong(raw, most)
-		if _, err := io.CopyN(io.Discard, r, int64(most)*skipFactor); err == nil {
+		_, err = io.CopyN(io.Discard, r, int64(most)*skipFactor)
+		if err == nil {
 			c.shut(websocket.CloseMessageTooBig, "message too long")
 		}
-	case timedOut(err): // which is what the next message meets as well
-	default:
-		// Broken compression. If it is the connection that broke, this goes
-		// nowhere.
+		if err == io.EOF { // all of it was passed over
+			err = nil
+		}
+	case errors.As(err, new(flate.CorruptInputError)), errors.Is(err, io.ErrUnexpectedEOF):
 		c.shut(websocket.CloseInvalidFramePayloadData, "the message cannot be read")
+		err = nil
 	}
 	messageBuffers.put(raw)
+	return err
 }
 
 // timedOut reports whether reading ended since its time was over.

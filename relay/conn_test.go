@@ -104,6 +104,17 @@ func TestBrokenCompression(t *testing.T) {
 	c.expectClose(websocket.CloseInvalidFramePayloadData)
 }
 
+// TestBrokenFragments begins a message within another: the library says which
+// rule that breaks.
+func TestBrokenFragments(t *testing.T) {
+	r := startRelay(t)
+	c := r.dial()
+	if _, err := c.ws.NetConn().Write([]byte{0x01, 0x81, 0, 0, 0, 0, '[', 0x81, 0x81, 0, 0, 0, 0, '['}); err != nil {
+		t.Fatal(err)
+	}
+	c.expectClose(websocket.CloseProtocolError)
+}
+
 // TestBrokenText sends text that is not UTF-8: an answer says so, and the
 // connection goes on.
 func TestBrokenText(t *testing.T) {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bufio"
 	"context"
 	"net"
 	"net/http"
@@ -19,7 +20,6 @@ const nostrJSON = "application/nostr+json"
 // handler returns what answers requests, all on one path (01-R45).
 func (s *Server) handler(ctx context.Context) http.Handler {
 	upgrader := &websocket.Upgrader{
-		ReadBufferSize:    128, // for the heads of frames: the socket reads ahead
 		WriteBufferPool:   &s.handshakes,
 		CheckOrigin:       func(*http.Request) bool { return true }, // web clients are anywhere
 		EnableCompression: s.opts.Compression,
@@ -56,12 +56,13 @@ func allowAnyOrigin(h http.Header) {
 // upgrade makes a websocket of the request and serves it in a goroutine of its
 // own: that of the request, with all it holds, ends.
 func (s *Server) upgrade(ctx context.Context, u *websocket.Upgrader, w http.ResponseWriter, r *http.Request) {
-	ws, err := u.Upgrade(w, r, nil)
+	h := hijacker{ResponseWriter: w}
+	ws, err := u.Upgrade(&h, r, nil)
 	if err != nil { // and has been answered
 		s.log.Debug("handshake refused", "client", r.RemoteAddr, "error", err)
 		return
 	}
-	c := newConn(s, ws, s.source(r), s.newIdentity(r))
+	c := newConn(s, ws, h.heads, s.source(r), s.newIdentity(r))
 	if !s.join(c) {
 		ws.NetConn().Close()
 		return
@@ -70,6 +71,26 @@ func (s *Server) upgrade(ctx context.Context, u *websocket.Upgrader, w http.Resp
 		defer s.left(c)
 		c.run(ctx)
 	}()
+}
+
+// A hijacker lets the websocket library read through a buffer that we know.
+type hijacker struct {
+	http.ResponseWriter
+	heads *bufio.Reader
+}
+
+// headsBuffer is the size of that buffer, the least that the library accepts. It
+// is enough for the heads of frames, since the socket reads ahead.
+const headsBuffer = 288
+
+// Hijack implements http.Hijacker.
+func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	nc, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	if err != nil || rw.Reader.Buffered() > 0 { // which the library refuses
+		return nc, rw, err
+	}
+	h.heads = bufio.NewReaderSize(nc, headsBuffer)
+	return nc, bufio.NewReadWriter(h.heads, rw.Writer), nil
 }
 
 // source returns where the events of a client come from: its own address, or

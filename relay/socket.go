@@ -97,6 +97,16 @@ func (s *socket) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// await waits until there is something to read. Read would do so itself, but
+// below the library: the stack of a goroutine that waits here takes half the
+// memory. An error shows again when the library reads.
+func (s *socket) await() {
+	if len(s.rest) == 0 {
+		s.release()
+		s.fill()
+	}
+}
+
 // fill waits until there is something to read, and reads it.
 func (s *socket) fill() error {
 	if err := s.raw.Read(s.ready); err != nil {
@@ -126,7 +136,7 @@ func (s *socket) readReady(fd uintptr) bool {
 	readBuffers.put(buf)
 	switch {
 	case err == syscall.EAGAIN:
-		s.await()
+		s.bound()
 		return false
 	case err == nil:
 		s.err = io.EOF
@@ -136,9 +146,9 @@ func (s *socket) readReady(fd uintptr) bool {
 	return true
 }
 
-// await is called before the reader waits. It bounds the time where a message
+// bound is called before the reader waits. It bounds the time where a message
 // has begun.
-func (s *socket) await() {
+func (s *socket) bound() {
 	if s.upgraded && s.begun && !s.timed {
 		s.timed = true
 		s.setReadEnd(time.Now().Add(s.messageTime))

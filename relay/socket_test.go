@@ -18,6 +18,7 @@ func TestHalfMessage(t *testing.T) {
 		"head":     {0x81},
 		"frame":    append([]byte{0x81, 0x80 | 100, 0, 0, 0, 0}, `["REQ"`...),
 		"fragment": append([]byte{0x01, 0x80 | 6, 0, 0, 0, 0}, `["REQ"`...),
+		"long":     append([]byte{0x81, 0xff, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0}, contentOf(3<<19, 1)...),
 		"pings":    append(append([]byte{0x01, 0x80 | 6, 0, 0, 0, 0}, `["REQ"`...), append(ping, ping...)...),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +60,7 @@ func TestIdleHasTime(t *testing.T) {
 // the handshake is over: it ends its own reading by one.
 func TestHandshakeHasDeadlines(t *testing.T) {
 	s := &socket{begun: true}
-	s.await()
+	s.bound()
 	if s.timed {
 		t.Error("a deadline was set")
 	}
