@@ -56,6 +56,7 @@ func allowAnyOrigin(h http.Header) {
 // upgrade makes a websocket of the request and serves it in a goroutine of its
 // own: that of the request, with all it holds, ends.
 func (s *Server) upgrade(ctx context.Context, u *websocket.Upgrader, w http.ResponseWriter, r *http.Request) {
+	withoutWindows(r.Header)
 	h := hijacker{ResponseWriter: w}
 	ws, err := u.Upgrade(&h, r, nil)
 	if err != nil { // and has been answered
@@ -71,6 +72,21 @@ func (s *Server) upgrade(ctx context.Context, u *websocket.Upgrader, w http.Resp
 		defer s.left(c)
 		c.run(ctx)
 	}()
+}
+
+const extensions = "Sec-Websocket-Extensions"
+
+// withoutWindows takes offers out of a handshake that ask for a smaller window
+// of compression than ours: they are to be declined (RFC 7692, 7.1.2.1), and the
+// library would not keep to them.
+func withoutWindows(h http.Header) {
+	var kept []string
+	for offer := range strings.SplitSeq(strings.Join(h.Values(extensions), ","), ",") {
+		if !strings.Contains(offer, "server_max_window_bits") {
+			kept = append(kept, offer)
+		}
+	}
+	h.Set(extensions, strings.Join(kept, ","))
 }
 
 // A hijacker lets the websocket library read through a buffer that we know.

@@ -195,3 +195,33 @@ func TestSource(t *testing.T) {
 		}
 	}
 }
+
+// TestDeflateOffers has clients offer compression in all ways. What cannot be
+// kept to is declined.
+func TestDeflateOffers(t *testing.T) {
+	r := startRelay(t, func(o *Options) { o.Compression = true })
+	for offer, want := range map[string]bool{
+		"":                   false,
+		"permessage-deflate": true,
+		"permessage-deflate; client_max_window_bits":                           true,
+		"permessage-deflate; server_max_window_bits=9":                         false,
+		"permessage-deflate; server_max_window_bits=9, permessage-deflate":     true,
+		"permessage-bzip2, permessage-deflate; server_no_context_takeover":     true,
+		"permessage-deflate;client_max_window_bits; server_max_window_bits=12": false,
+	} {
+		req, err := http.NewRequest(http.MethodGet, "http://"+r.addr, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"},
+			"Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="}, extensions: {offer}}
+		answer, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil || answer.StatusCode != http.StatusSwitchingProtocols {
+			t.Fatal(offer, answer, err)
+		}
+		answer.Body.Close()
+		if got := answer.Header.Get(extensions) != ""; got != want {
+			t.Errorf("%q: answered %q", offer, answer.Header.Get(extensions))
+		}
+	}
+}

@@ -111,7 +111,7 @@ func (sh *shard) hand(ds []delivery) {
 	defer c.mu.Unlock()
 	defer sh.contain()
 	for _, d := range ds {
-		c.sendLive(d.sub, d.news.levID, d.news.view, d.news.event)
+		c.sendLive(d.sub, d.news)
 	}
 }
 

@@ -171,14 +171,14 @@ func TestHeldIsBounded(t *testing.T) {
 	c := &conn{srv: new(Server)}
 	s := newSubscription(c, "s", nil)
 	for range 10 * maxHeld {
-		c.sendLive(s, 0, make(packed.View, packed.HeaderSize), &liveEvent{json: []byte(`{}`)})
+		c.sendLive(s, &news{view: make(packed.View, packed.HeaderSize), event: &liveEvent{json: []byte(`{}`)}})
 	}
 	if len(s.held) != maxHeld {
 		t.Errorf("%d events are held", len(s.held))
 	}
 	big := newSubscription(c, "s", nil)
 	for range maxHeld {
-		c.sendLive(big, 0, make(packed.View, packed.HeaderSize), &liveEvent{json: make([]byte, maxHeldBytes/4)})
+		c.sendLive(big, &news{view: make(packed.View, packed.HeaderSize), event: &liveEvent{json: make([]byte, maxHeldBytes/4)}})
 	}
 	if len(big.held) != 4 {
 		t.Errorf("%d large events are held", len(big.held))

@@ -92,7 +92,7 @@ func (j *scan) runQuery(tx *store.Txn, deadline time.Time) (outcome, error) {
 	case c.srv.opts.Limits.allows(len(j.sub.filters), j.query.Work()):
 		return c.pause(j.sub, j), nil
 	case c.srv.opts.Limits.CutQueries:
-		j.finish(nostr.HintMore)
+		j.finish(nostr.HintNone) // nobody has looked
 		return over, nil
 	}
 	c.srv.ranQuery(j)
@@ -164,13 +164,14 @@ const clockStep = 256
 func (j *scan) readOn(tx *store.Txn, deadline time.Time) (bool, error) {
 	c := j.owner()
 	whole, n := true, 0
+	keys := c.keys() // of now: the client may have authenticated while the query ran
 	err := tx.EachEvent(j.seen+1, func(levID uint64, v packed.View) error {
 		if n++; n%clockStep == 0 && time.Now().After(deadline) {
 			whole = false
 			return store.ErrStop
 		}
 		j.seen = levID
-		if !j.sub.match(v) || !c.srv.opts.Auth.allows(v, j.sub.keys) {
+		if !j.sub.match(v) || !c.srv.opts.Auth.allows(v, keys) {
 			return nil
 		}
 		if hidden, err := tx.Hidden(v); err != nil || hidden {

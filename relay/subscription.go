@@ -19,12 +19,12 @@ type subscription struct {
 
 	// Guarded by conn.mu.
 
-	ended  bool         // closed, replaced or refused: nothing is sent any more
-	live   bool         // the stored phase is over
-	seen   uint64       // when live: events up to this levId have been sent or are no match
-	missed uint64       // before that: the largest levId of a new event that matched
-	held   []*liveEvent // before that: ephemeral events, bounded by maxHeld
-	size   int          // bytes of held
+	ended  bool    // closed, replaced or refused: nothing is sent any more
+	live   bool    // the stored phase is over
+	seen   uint64  // when live: events up to this levId have been sent or are no match
+	missed uint64  // before that: the largest levId of a new event that matched
+	held   []*news // before that: ephemeral events, bounded by maxHeld
+	size   int     // bytes of held
 
 	// Guarded by shard.mu.
 
@@ -173,8 +173,11 @@ func (c *conn) goLive(s *subscription, seen uint64) bool {
 		return false
 	}
 	s.live, s.seen = true, seen
-	for _, ev := range s.held { // none where s has ended
-		c.sendEvent(s, ev)
+	now := c.srv.now()
+	for _, n := range s.held { // none where s has ended
+		if !n.view.Expired(now) {
+			c.sendEvent(s, n.event)
+		}
 	}
 	s.held, s.filters = nil, nil
 	return true
@@ -183,20 +186,21 @@ func (c *conn) goLive(s *subscription, seen uint64) bool {
 // sendLive sends a new event that matches s, if the client may see it by now. An
 // event with levId 0 is not stored. A client that has let too much pile up is
 // given up (it alone). The caller holds c.mu.
-func (c *conn) sendLive(s *subscription, levID uint64, v packed.View, ev *liveEvent) {
+func (c *conn) sendLive(s *subscription, n *news) {
+	size := len(n.event.json)
 	switch {
-	case !c.srv.opts.Auth.allows(v, c.identity.keys):
-	case s.ended || s.live && levID != 0 && levID <= s.seen:
+	case !c.srv.opts.Auth.allows(n.view, c.identity.keys):
+	case s.ended || s.live && n.levID != 0 && n.levID <= s.seen:
 	case s.live:
-		if most := c.srv.opts.Limits.MaxPendingBytes; most > 0 && c.out.bytes+len(ev.json) > most {
+		if most := c.srv.opts.Limits.MaxPendingBytes; most > 0 && c.out.bytes+size > most {
 			c.giveUp("too slow: events wait that have not been read")
 			return
 		}
-		c.sendEvent(s, ev)
-	case levID != 0:
-		s.missed = levID
-	case len(s.held) < maxHeld && s.size+len(ev.json) <= maxHeldBytes:
-		s.held = append(s.held, ev)
-		s.size += len(ev.json)
+		c.sendEvent(s, n.event)
+	case n.levID != 0:
+		s.missed = n.levID
+	case len(s.held) < maxHeld && s.size+size <= maxHeldBytes:
+		s.held = append(s.held, n)
+		s.size += size
 	}
 }
