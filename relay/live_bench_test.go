@@ -123,3 +123,29 @@ func BenchmarkDelivery(b *testing.B) {
 	}
 	b.ReportMetric(float64(waits.Microseconds())/float64(b.N), "us-after-OK/op")
 }
+
+// BenchmarkShard matches and hands over an event that 10,000 connections want,
+// which are at their end and do not send it.
+func BenchmarkShard(b *testing.B) {
+	srv := benchServer()
+	sh := srv.live.shards[0]
+	for i := range benchSubs {
+		c := &conn{srv: srv, num: uint64(i * len(srv.live.shards))}
+		c.out.closing = true
+		f := nostr.NewFilter()
+		f.Kinds = []uint16{1}
+		s := newSubscription(c, "s", []*nostr.Filter{f})
+		srv.live.add(s)
+		c.goLive(s, 0)
+	}
+	ev, err := nostr.ParseEvent(testdb.Sign(0, testdb.Event{Kind: 1}), nostr.Limits{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	batch := []news{srv.live.news(1, ev.Packed, ev.JSON)}
+	for b.Loop() {
+		sh.gather(batch)
+		sh.deliver()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchSubs), "ns/delivery")
+}

@@ -234,14 +234,11 @@ func TestPastIsNotKept(t *testing.T) {
 		x.add(s, f, keyOf(f))
 	}
 	n := &news{view: ev.Packed, terms: l.ofEvent(nil, ev.Packed)}
-	for now, want := range []int{until: 1, until + lateness: 1, until + lateness + 1: 0} {
-		if now < until || want == 0 && now != until+lateness+1 {
-			continue
-		}
+	for _, step := range []struct{ now, want int }{{until, 1}, {until + lateness, 1}, {until + lateness + 1, 0}} {
 		got := 0
-		x.match(n, uint64(now), func(*subscription) { got++ })
-		if got != want {
-			t.Errorf("at %d it reaches %d, want %d", now, got, want)
+		x.match(n, uint64(step.now), func(*subscription) { got++ })
+		if got != step.want {
+			t.Errorf("at %d it reaches %d, want %d", step.now, got, step.want)
 		}
 	}
 	if len(x.interests) != 1 || len(x.lists) != 1 {

@@ -30,9 +30,9 @@ type delivery struct {
 
 const (
 	// coresPerShard is how many cores there are for a shard: one finds and hands
-	// on some million deliveries a second, and encoding and sending them, which
-	// writers do, takes many times that. On two cores a second shard makes
-	// deliveries cost 6 % more.
+	// over two million deliveries a second, and encoding and sending them, which
+	// writers do, takes ten times that. On two cores a second shard makes
+	// deliveries cost some 6 % more.
 	coresPerShard = 2
 	// maxQueued is how many batches of news wait for a shard. They are shared,
 	// and each has up to maxNewsBytes.

@@ -2,7 +2,10 @@ package relay
 
 import (
 	"context"
+	"fmt"
 	"testing"
+
+	"wok/nostr"
 )
 
 // TestExpiredIsNotNews commits an event that expires before the follower looks
@@ -85,5 +88,47 @@ func (l *live) expectEmpty(t *testing.T) {
 			t.Errorf("%d things of %d subscriptions are left in shard %d", n, has, i)
 		}
 		sh.mu.Unlock()
+	}
+}
+
+// TestHandedOverTogether: what a connection gets from news that came together is
+// there when its writer begins, in the order of the news for each subscription.
+func TestHandedOverTogether(t *testing.T) {
+	const n, connections, subs = 20, 5, 3
+	srv := benchServer()
+	srv.live = newLive(srv, nil, 1)
+	var conns []*conn
+	for i := range connections {
+		c := openMany(t, srv, subs, func(int) string { return fmt.Sprintf(`{"kinds":[1],"since":%d}`, i) })
+		c.num, c.out.writing = uint64(connections-i), true // nobody is
+		conns = append(conns, c)
+	}
+	var batch []news
+	for i := range n {
+		line, _ := note(1, int64(100+i), "")
+		ev, err := nostr.ParseEvent(line, nostr.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch = append(batch, srv.live.news(uint64(i+1), ev.Packed, ev.JSON))
+	}
+	srv.live.shards[0].gather(batch)
+	for _, c := range conns {
+		if len(c.out.parcels) != 0 {
+			t.Fatalf("%d are on their way before all are known", len(c.out.parcels))
+		}
+	}
+	srv.live.shards[0].deliver()
+	for _, c := range conns {
+		next := map[*subscription]int{}
+		for _, p := range c.out.parcels {
+			if p.event != batch[next[p.sub]].event {
+				t.Fatalf("event %d for %s is not the next", next[p.sub], p.sub.id)
+			}
+			next[p.sub]++
+		}
+		if len(c.out.parcels) != subs*n || len(next) != subs {
+			t.Errorf("%d deliveries to %d subscriptions", len(c.out.parcels), len(next))
+		}
 	}
 }
