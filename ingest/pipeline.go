@@ -70,6 +70,8 @@ type Pipeline struct {
 	rules atomic.Pointer[Rules]
 	stats counters
 
+	verdicts *verdicts
+
 	slots chan *job           // those not in use: what bounds the events
 	bytes *semaphore.Weighted // what is left of QueueBytes
 	work  chan *job           // submitted; has room for every slot
@@ -104,6 +106,8 @@ func New(db *store.DB, opts Options) *Pipeline {
 		work:  make(chan *job, opts.QueueEvents),
 		lobby: newGatherer(opts.MaxBatchEvents, opts.MaxBatchBytes),
 		ended: make(chan struct{}),
+
+		verdicts: new(verdicts),
 	}
 	p.rules.Store(&opts.Rules)
 	for range opts.QueueEvents {

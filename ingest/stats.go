@@ -6,6 +6,7 @@ import "sync/atomic"
 type Stats struct {
 	Outcomes     [outcomes]uint64 // answers, by Outcome
 	Verified     uint64           // signatures checked
+	Remembered   uint64           // signatures not checked, since the same event was lately
 	Batches      uint64           // transactions committed
 	BatchFails   uint64           // transactions that failed
 	LargestBatch uint64           // most events in one transaction
@@ -16,6 +17,7 @@ type Stats struct {
 type counters struct {
 	outcomes     [outcomes]atomic.Uint64
 	verified     atomic.Uint64
+	remembered   atomic.Uint64
 	batches      atomic.Uint64
 	batchFails   atomic.Uint64
 	largestBatch atomic.Uint64 // written by the writer alone
@@ -33,6 +35,7 @@ func (p *Pipeline) Stats() Stats {
 	c := &p.stats
 	s := Stats{
 		Verified:     c.verified.Load(),
+		Remembered:   c.remembered.Load(),
 		Batches:      c.batches.Load(),
 		BatchFails:   c.batchFails.Load(),
 		LargestBatch: c.largestBatch.Load(),

@@ -86,8 +86,13 @@ func (w *worker) verify(ev *nostr.Event) error {
 	if w.p.opts.SkipVerify {
 		return nil
 	}
-	w.p.stats.verified.Add(1)
-	return ev.Verify()
+	err, remembered := w.p.verdicts.verify(ev)
+	if remembered {
+		w.p.stats.remembered.Add(1)
+	} else {
+		w.p.stats.verified.Add(1)
+	}
+	return err
 }
 
 func isEphemeral(ev *nostr.Event) bool { return index.ClassOf(ev.Packed.Kind()) == index.Ephemeral }
