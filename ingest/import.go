@@ -63,7 +63,7 @@ func Import(ctx context.Context, r io.Reader, p *Pipeline, opts ImportOptions) (
 
 // An importer is one Import under way.
 type importer struct {
-	p    *Pipeline
+	from *Submitter
 	opts ImportOptions
 	stop context.CancelCauseFunc // ends reading
 	pool sync.Pool               // of *line
@@ -78,10 +78,8 @@ type importer struct {
 
 // A line is a line of the file on its way through the pipeline.
 type line struct {
-	im     *importer
 	number int
 	text   []byte
-	done   func(Result) // settle, bound once
 }
 
 func newImporter(p *Pipeline, opts ImportOptions, stop context.CancelCauseFunc) *importer {
@@ -91,13 +89,10 @@ func newImporter(p *Pipeline, opts ImportOptions, stop context.CancelCauseFunc) 
 	const escaped = len(`\u0000`) // the longest spelling of a byte
 	longest := escaped * p.rules.Load().Limits.MaxBytes
 	opts.MaxLineBytes = cmp.Or(opts.MaxLineBytes, max(4<<20, longest))
-	im := &importer{p: p, opts: opts, stop: stop}
+	im := &importer{opts: opts, stop: stop}
+	im.from = p.Submitter(im.settle)
 	im.landed = sync.NewCond(&im.mu)
-	im.pool.New = func() any {
-		l := &line{im: im}
-		l.done = l.settle
-		return l
-	}
+	im.pool.New = func() any { return new(line) }
 	return im
 }
 
@@ -149,11 +144,13 @@ func (im *importer) begin(lines *lineReader) bool {
 func (im *importer) submit(ctx context.Context, l *line, long bool) error {
 	switch {
 	case long:
-		l.settle(refused("", errLineTooLong))
+		res := refused("", errLineTooLong)
+		res.Ref = l
+		im.settle([]Result{res})
 	case len(l.text) == 0:
 		im.end(l)
 	default:
-		err := im.p.Submit(ctx, l.text, im.opts.Source, l.done)
+		err := im.from.Submit(ctx, Submission{Raw: l.text, Source: im.opts.Source, Ref: l})
 		if errors.Is(err, ErrClosed) {
 			return fmt.Errorf("line %d: %w", l.number, err)
 		}
@@ -162,15 +159,23 @@ func (im *importer) submit(ctx context.Context, l *line, long bool) error {
 	return nil
 }
 
-// settle takes the answer to a line.
-func (l *line) settle(res Result) {
-	defer l.im.end(l)
-	l.im.count(l, res)
-}
-
-func (im *importer) count(l *line, res Result) {
+// settle takes the answers to lines.
+func (im *importer) settle(results []Result) {
+	defer func() {
+		for _, res := range results {
+			im.free(res.Ref.(*line))
+		}
+	}()
 	im.mu.Lock()
 	defer im.mu.Unlock()
+	defer im.land(len(results))
+	for _, res := range results {
+		im.count(res.Ref.(*line), res)
+	}
+}
+
+// count takes the answer to a line. The caller holds im.mu.
+func (im *importer) count(l *line, res Result) {
 	im.sum.count(l.number, res)
 	if im.failure == nil && errors.Is(res.Err, store.ErrNoSpace) {
 		im.failure = fmt.Errorf("line %d: %w", l.number, res.Err)
@@ -185,15 +190,25 @@ func (im *importer) count(l *line, res Result) {
 // thousands in flight, rare long ones must not add up.
 const maxKept = 16 << 10
 
-// end notes that a line is settled and gives its memory back.
+// end notes that a line is settled without an answer.
 func (im *importer) end(l *line) {
+	im.free(l)
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.land(1)
+}
+
+// free gives the memory of a line back.
+func (im *importer) free(l *line) {
 	if cap(l.text) > maxKept {
 		l.text = nil
 	}
 	im.pool.Put(l)
-	im.mu.Lock()
-	defer im.mu.Unlock()
-	im.flying--
+}
+
+// land notes that n lines are settled. The caller holds im.mu.
+func (im *importer) land(n int) {
+	im.flying -= n
 	if im.flying == 0 {
 		im.landed.Broadcast()
 	}

@@ -42,6 +42,8 @@ type Result struct {
 	Class string
 	// Err is what stands behind Failed. It is for logs and never for a client.
 	Err error
+	// Ref is that of the Submission.
+	Ref any
 }
 
 // answers are what submitters are told where nothing but the outcome matters.

@@ -70,48 +70,52 @@ type Pipeline struct {
 	rules atomic.Pointer[Rules]
 	stats counters
 
-	verdicts *verdicts
+	slots    chan *job           // those not in use: what bounds the events
+	bytes    *semaphore.Weighted // what is left of QueueBytes
+	intake   *intake             // submitted, waiting for a worker
+	verdicts *verdicts           // on signatures
+	lobby    *gatherer           // admitted, waiting for the writer
+	ended    chan struct{}       // closed when all goroutines have ended
 
-	slots chan *job           // those not in use: what bounds the events
-	bytes *semaphore.Weighted // what is left of QueueBytes
-	work  chan *job           // submitted; has room for every slot
-	lobby *gatherer           // admitted, waiting for the writer
-	ended chan struct{}       // closed when all goroutines have ended
-
-	mu     sync.Mutex
-	closed bool
-	seq    uint64 // of the next event submitted
+	submitters atomic.Uint64 // so far
 }
 
 // A job is a slot: one event on its way.
 type job struct {
-	raw   []byte
-	src   Source
-	done  func(Result)
+	Submission
+	from  *Submitter
+	next  *job   // of the same submitter, in the intake
 	bytes int64  // taken of QueueBytes
-	seq   uint64 // the order of submission
+	seq   uint64 // the order in which workers took them
+	turn  int    // see gatherer.takeTurns
 
 	ev     *nostr.Event // once parsed
 	status store.Status // once committed
+	result Result       // once ended
+	ended  bool
 }
+
+// end ends the way of j.
+func (j *job) end(res Result) { j.result, j.ended = res, true }
 
 // New returns a running pipeline into db.
 func New(db *store.DB, opts Options) *Pipeline {
 	opts = opts.withDefaults()
+	lobby := newGatherer(opts.MaxBatchEvents, opts.MaxBatchBytes)
 	p := &Pipeline{
-		db:    db,
-		opts:  opts,
-		slots: make(chan *job, opts.QueueEvents),
-		bytes: semaphore.NewWeighted(int64(opts.QueueBytes)),
-		work:  make(chan *job, opts.QueueEvents),
-		lobby: newGatherer(opts.MaxBatchEvents, opts.MaxBatchBytes),
-		ended: make(chan struct{}),
-
+		db:       db,
+		opts:     opts,
+		slots:    make(chan *job, opts.QueueEvents),
+		bytes:    semaphore.NewWeighted(int64(opts.QueueBytes)),
+		intake:   newIntake(opts.Workers, lobby),
 		verdicts: new(verdicts),
+		lobby:    lobby,
+		ended:    make(chan struct{}),
 	}
 	p.rules.Store(&opts.Rules)
-	for range opts.QueueEvents {
-		p.slots <- new(job)
+	jobs := make([]job, opts.QueueEvents)
+	for i := range jobs {
+		p.slots <- &jobs[i]
 	}
 	p.start()
 	return p
@@ -137,65 +141,14 @@ func (p *Pipeline) start() {
 // Apply makes rules hold for all events parsed from now on.
 func (p *Pipeline) Apply(rules Rules) { p.rules.Store(&rules) }
 
-// Submit hands raw, the JSON of one event, to the pipeline. It waits while the
-// pipeline is full, until ctx ends. An error, that of ctx or [ErrClosed], means
-// that the event was not taken.
-//
-// Otherwise done is called exactly once, by a goroutine of the pipeline: for a
-// stored event after commit and sync. Events of one submitter may be answered
-// in any order. Until then raw must not change. done must be quick and must not
-// submit.
-func (p *Pipeline) Submit(ctx context.Context, raw []byte, src Source, done func(Result)) error {
-	// One event larger than all of QueueBytes passes when it is alone.
-	size := int64(min(len(raw), p.opts.QueueBytes))
-	if err := p.bytes.Acquire(ctx, size); err != nil {
-		return context.Cause(ctx)
+// release frees the slots of jobs.
+func (p *Pipeline) release(jobs ...*job) {
+	size := int64(0)
+	for _, j := range jobs {
+		size += j.bytes
+		*j = job{}
+		p.slots <- j
 	}
-	select {
-	case j := <-p.slots:
-		*j = job{raw: raw, src: src, done: done, bytes: size}
-		if p.enqueue(j) {
-			return nil
-		}
-		p.release(j)
-		return ErrClosed
-	case <-ctx.Done():
-		p.bytes.Release(size)
-		return context.Cause(ctx)
-	}
-}
-
-// enqueue gives j to the workers unless the pipeline is closed.
-func (p *Pipeline) enqueue(j *job) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	j.seq = p.seq
-	p.seq++
-	p.lobby.expect()
-	p.work <- j
-	return true
-}
-
-// answer tells the submitter of j what has become of it, and frees the slot.
-func (p *Pipeline) answer(j *job, res Result) {
-	p.stats.outcomes[res.Outcome].Add(1)
-	defer p.release(j)
-	defer func() {
-		if v := recover(); v != nil {
-			p.caught(v)
-		}
-	}()
-	j.done(res)
-}
-
-// release frees the slot of j.
-func (p *Pipeline) release(j *job) {
-	size := j.bytes
-	*j = job{}
-	p.slots <- j
 	p.bytes.Release(size)
 }
 
@@ -212,12 +165,7 @@ func (p *Pipeline) caught(v any) error {
 // ended, or with the error of ctx when that ends first; they go on to their end
 // nevertheless. Close may be called again.
 func (p *Pipeline) Close(ctx context.Context) error {
-	p.mu.Lock()
-	if !p.closed {
-		p.closed = true
-		close(p.work)
-	}
-	p.mu.Unlock()
+	p.intake.close()
 	select {
 	case <-p.ended:
 		return nil

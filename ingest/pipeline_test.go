@@ -323,15 +323,20 @@ func TestPanicOfDoneIsContained(t *testing.T) {
 func admitAll(p *Pipeline, events []*nostr.Event) []Result {
 	results := make([]Result, len(events))
 	var wg sync.WaitGroup
-	for range events {
-		p.lobby.expect()
-	}
+	s := p.Submitter(func(rs []Result) {
+		for _, r := range rs {
+			results[r.Ref.(int)] = r
+			wg.Done()
+		}
+	})
+	jobs := make([]*job, len(events))
 	for i, ev := range events {
 		wg.Add(1)
-		j := <-p.slots
-		*j = job{ev: ev, seq: uint64(i), done: func(r Result) { results[i] = r; wg.Done() }}
-		p.lobby.admit(j)
+		p.lobby.expect()
+		jobs[i] = <-p.slots
+		*jobs[i] = job{Submission: Submission{Ref: i}, from: s, ev: ev, seq: uint64(i)}
 	}
+	p.lobby.settle(jobs, len(jobs))
 	wg.Wait()
 	return results
 }

@@ -9,80 +9,119 @@ import (
 )
 
 // A worker is the goroutine that takes events from submission to the lobby, or
-// to an answer. Each has its own working memory.
+// to an answer, a few at a time. Each has its own working memory.
 type worker struct {
-	p      *Pipeline
-	parser nostr.Parser
+	p        *Pipeline
+	parser   nostr.Parser
+	answerer answerer
+	tx       *store.Txn // of known, while it runs
+
+	jobs, admitted, ended []*job
 }
 
-func newWorker(p *Pipeline) *worker { return &worker{p: p} }
+func newWorker(p *Pipeline) *worker { return &worker{p: p, answerer: answerer{p: p}} }
 
 func (w *worker) run() {
-	for j := range w.p.work {
-		res, admitted := w.examine(j)
-		if admitted {
-			w.p.lobby.admit(j)
-			continue
+	for {
+		w.jobs = w.p.intake.take(w.jobs[:0])
+		if len(w.jobs) == 0 {
+			return
 		}
-		w.p.lobby.settle()
-		w.p.answer(j, res)
+		w.examine()
+		w.admitted, w.ended = w.admitted[:0], w.ended[:0]
+		for _, j := range w.jobs {
+			if j.ended {
+				w.ended = append(w.ended, j)
+			} else {
+				w.admitted = append(w.admitted, j)
+			}
+		}
+		w.p.lobby.settle(w.admitted, len(w.jobs)) // the admitted are the writer's from here on
+		w.answerer.answer(w.ended)
 	}
 }
 
-// examine passes j through the stages before the writer and returns either that
-// it is admitted or the answer.
-func (w *worker) examine(j *job) (res Result, admitted bool) {
+// examine passes the jobs through the stages before the writer.
+func (w *worker) examine() {
+	w.each((*worker).read)
+	// What fails here is left to the writer, who looks once more and has to answer.
+	_ = w.p.db.View(context.Background(), func(tx *store.Txn) error {
+		w.tx = tx
+		w.each((*worker).known)
+		w.tx = nil
+		return nil
+	})
+	w.each((*worker).verify)
+}
+
+// each passes the jobs that go on through one stage.
+func (w *worker) each(stage func(*worker, *job)) {
+	for _, j := range w.jobs {
+		if !j.ended {
+			w.pass(j, stage)
+		}
+	}
+}
+
+// pass passes j through a stage. A panic ends its way and nobody else's.
+func (w *worker) pass(j *job, stage func(*worker, *job)) {
 	defer func() {
 		if v := recover(); v != nil {
 			w.parser = nostr.Parser{} // it may be half written
-			res, admitted = failed(j.id(), w.p.caught(v)), false
+			j.end(failed(j.id(), w.p.caught(v)))
 		}
 	}()
+	stage(w, j)
+}
+
+// read parses j and applies the rules.
+func (w *worker) read(j *job) {
 	rules := w.p.rules.Load()
 	w.parser.Limits = rules.Limits
 	var err error
-	if j.ev, err = w.parser.Parse(j.raw); err != nil {
-		return refused(claimedID(j.raw), err), false
+	if j.ev, err = w.parser.Parse(j.Raw); err != nil {
+		j.end(refused(claimedID(j.Raw), err))
+		return
 	}
-	if err := rules.check(j.ev, &j.src, w.p.opts.Now()); err != nil {
-		return refused(j.id(), err), false
+	if err := rules.check(j.ev, &j.Source, w.p.opts.Now()); err != nil {
+		j.end(refused(j.id(), err))
 	}
-	if o, ended := w.pointless(j.ev); ended {
-		return resultOf(j.id(), o), false
+}
+
+// known ends the way of an event that needs no signature checked, because it
+// would not be stored if it were right.
+func (w *worker) known(j *job) {
+	var o Outcome
+	var known bool
+	var err error
+	switch v := j.ev.Packed; {
+	case v.Expired(uint64(max(0, w.p.opts.Now().Unix()))):
+		o, known = Expired, true // 40-R2
+	case isEphemeral(j.ev): // nobody else will ask
+		o = Vanished
+		known, err = w.tx.Vanished(v)
+	default:
+		o = Duplicate
+		known, err = w.tx.Has(v.ID())
 	}
-	if err := w.verify(j.ev); err != nil {
-		return refused(j.id(), err), false
+	if known && err == nil {
+		j.end(resultOf(j.id(), o))
+	}
+}
+
+// verify checks the signature. An ephemeral event ends its way here.
+func (w *worker) verify(j *job) {
+	if err := w.signature(j.ev); err != nil {
+		j.end(refused(j.id(), err))
+		return
 	}
 	if isEphemeral(j.ev) {
 		w.p.opts.Ephemeral(j.ev)
-		return resultOf(j.id(), Ephemeral), false
+		j.end(resultOf(j.id(), Ephemeral))
 	}
-	return Result{}, true
 }
 
-// pointless returns the outcome of an event that needs no signature checked,
-// because it would not be stored if it were right.
-func (w *worker) pointless(ev *nostr.Event) (Outcome, bool) {
-	if ev.Packed.Expired(uint64(max(0, w.p.opts.Now().Unix()))) {
-		return Expired, true // 40-R2
-	}
-	var o Outcome
-	ended := false
-	err := w.p.db.View(context.Background(), func(tx *store.Txn) (err error) {
-		if isEphemeral(ev) { // nobody else will ask
-			o = Vanished
-			ended, err = tx.Vanished(ev.Packed)
-			return err
-		}
-		o = Duplicate
-		ended, err = tx.Has(ev.Packed.ID())
-		return err
-	})
-	// An error is left to the writer, who looks once more and has to answer.
-	return o, ended && err == nil
-}
-
-func (w *worker) verify(ev *nostr.Event) error {
+func (w *worker) signature(ev *nostr.Event) error {
 	if w.p.opts.SkipVerify {
 		return nil
 	}

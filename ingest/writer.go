@@ -3,6 +3,7 @@ package ingest
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"wok/store"
 )
@@ -15,21 +16,29 @@ const maxFailures = 64
 // A writer is the goroutine that commits what has gathered.
 type writer struct {
 	p        *Pipeline
+	answerer answerer
 	batch    []*job
 	failures int  // transactions of this batch that failed since one succeeded
 	noSpace  bool // the last transaction found the disk full
 }
 
-func newWriter(p *Pipeline) *writer { return &writer{p: p} }
+func newWriter(p *Pipeline) *writer { return &writer{p: p, answerer: answerer{p: p}} }
+
+// patience is the part of the time of a commit for which the writer waits, at
+// most, for the next events of those who were answered by it.
+const patience = 8
 
 func (w *writer) run() {
+	var took time.Duration
 	for {
-		w.batch = w.p.lobby.next(w.batch)
+		w.batch = w.p.lobby.next(w.batch, took/patience)
 		if len(w.batch) == 0 {
 			return
 		}
 		w.failures = 0
+		began := time.Now()
 		w.commit(w.batch)
+		took = time.Since(began)
 	}
 }
 
@@ -91,8 +100,9 @@ func (w *writer) update(jobs []*job) (err error) {
 
 func (w *writer) committed(jobs []*job) {
 	for _, j := range jobs {
-		w.p.answer(j, resultOf(j.id(), outcomeOf(j.status)))
+		j.end(resultOf(j.id(), outcomeOf(j.status)))
 	}
+	w.answerer.answer(jobs)
 }
 
 func (w *writer) fail(jobs []*job, err error) {
@@ -100,6 +110,7 @@ func (w *writer) fail(jobs []*job, err error) {
 		w.p.opts.Log.Error("events not stored", "events", len(jobs), "first", jobs[0].id(), "err", err)
 	}
 	for _, j := range jobs {
-		w.p.answer(j, failed(j.id(), err))
+		j.end(failed(j.id(), err))
 	}
+	w.answerer.answer(jobs)
 }

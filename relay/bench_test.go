@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -15,15 +17,32 @@ import (
 // BenchmarkPublish sends events on four connections, 64 in flight on each, and
 // waits for their OKs. Everything is real: verification, commit, sync.
 func BenchmarkPublish(b *testing.B) {
-	const conns, inFlight = 4, 64
 	r := startRelay(b)
-	lines := slices.Collect(testdb.Lines(testdb.Options{Events: b.N, Seed: 1}))
+	benchPublish(b, r, slices.Collect(testdb.Lines(testdb.Options{Events: b.N, Seed: 1})))
+}
+
+// BenchmarkDuplicates sends events that are stored already, as BenchmarkPublish
+// does.
+func BenchmarkDuplicates(b *testing.B) {
+	r := startRelay(b)
+	stored := slices.Collect(testdb.Lines(testdb.Options{Events: 10_000, Seed: 1}))
+	r.put(stored...)
+	lines := make([][]byte, b.N)
+	for i := range lines {
+		lines[i] = stored[i%len(stored)]
+	}
+	benchPublish(b, r, lines)
+}
+
+func benchPublish(b *testing.B, r *testRelay, lines [][]byte) {
+	const conns, inFlight = 4, 64
 	parts := slices.Collect(slices.Chunk(lines, max(1, (b.N+conns-1)/conns)))
 	clients := make([]*client, len(parts))
 	for i := range parts {
 		clients[i] = r.dial()
 	}
 	b.ResetTimer()
+	before := cpuTime()
 	var wg sync.WaitGroup
 	for i, part := range parts {
 		wg.Go(func() {
@@ -41,7 +60,17 @@ func BenchmarkPublish(b *testing.B) {
 		})
 	}
 	wg.Wait()
+	b.ReportMetric(float64((cpuTime()-before).Nanoseconds())/1000/float64(b.N), "cpu-us/event")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// cpuTime returns what client and relay have used of all cores.
+func cpuTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		panic(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 // BenchmarkFanOut sends ephemeral events to 100 connections with 10 filters

@@ -24,9 +24,10 @@ type conn struct {
 	ws   *websocket.Conn
 	sock *socket
 	// heads is what the library reads the heads of frames through.
-	heads *bufio.Reader
-	src   ingest.Source // the reader's own
-	num   uint64        // counted by the server
+	heads  *bufio.Reader
+	src    ingest.Source     // the reader's own
+	events *ingest.Submitter // its EVENTs
+	num    uint64            // counted by the server
 
 	busy atomic.Bool // a message is being handled, nothing is read
 
@@ -51,6 +52,7 @@ func newConn(s *Server, ws *websocket.Conn, heads *bufio.Reader, src ingest.Sour
 	c := &conn{srv: s, ws: ws, sock: ws.NetConn().(*socket), heads: heads, src: src, identity: who}
 	c.changed.L = &c.mu
 	c.sock.upgraded, c.sock.messageTime = true, s.messageTime
+	c.events = s.pipe.Submitter(c.answer)
 	// Compressed bytes; readMessage bounds the inflated ones. Somewhat longer
 	// messages are refused without losing the connection.
 	ws.SetReadLimit(int64(s.opts.Limits.MaxMessageBytes) * (1 + skipFactor))

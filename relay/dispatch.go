@@ -80,14 +80,10 @@ func (c *conn) submit(ctx context.Context, raw, event []byte) {
 		messageBuffers.put(raw)
 		return
 	}
-	err := c.srv.pipe.Submit(ctx, event, c.src, func(r ingest.Result) {
-		messageBuffers.put(raw)
-		c.answer(r)
-	})
+	err := c.events.Submit(ctx, ingest.Submission{Raw: event, Source: c.src, Ref: raw})
 	if err != nil { // we are stopping
 		id, _ := nostr.FindID(event)
-		messageBuffers.put(raw)
-		c.answer(ingest.Result{ID: id, Reason: nostr.PrefixError.Reason("the relay is stopping")})
+		c.answer([]ingest.Result{{ID: id, Reason: nostr.PrefixError.Reason("the relay is stopping"), Ref: raw}})
 	}
 }
 
@@ -103,25 +99,41 @@ func (c *conn) expectAnswer() bool {
 	return true
 }
 
-// answer tells the client what became of an event (01-R38, 01-R44).
-func (c *conn) answer(r ingest.Result) {
+// answer tells the client what became of events (01-R38, 01-R44).
+func (c *conn) answer(results []ingest.Result) {
+	for i := range results {
+		r := &results[i]
+		messageBuffers.put(r.Ref.([]byte))
+		c.logAnswer(r)
+		c.remind(r.Prefix)
+	}
+	var memory [256]byte // most answers are shorter
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range results {
+		c.sendText(nil, appendAnswer(memory[:0], &results[i]))
+	}
+	if c.pending -= len(results); c.pending == 0 {
+		c.changed.Broadcast()
+		c.leaveIfIdle()
+	}
+}
+
+// appendAnswer appends the answer to an event, whose id may be unreadable.
+func appendAnswer(dst []byte, r *ingest.Result) []byte {
+	if r.ID == "" {
+		return nostr.AppendNotice(dst, r.Reason)
+	}
+	return nostr.AppendOK(dst, r.ID, r.OK, r.Reason)
+}
+
+// logAnswer logs what is to be known of an event that was not taken.
+func (c *conn) logAnswer(r *ingest.Result) {
 	if !r.OK && c.srv.opts.Trace.Refused && c.srv.refusals.allow(c.srv.log) {
 		c.srv.log.Info("event refused", "client", c.src.Info, "id", r.ID, "reason", r.Reason)
 	}
 	if r.Err != nil && !errors.Is(r.Err, store.ErrNoSpace) && c.srv.failures.allow(c.srv.log) { // ingest tells of a full disk
 		c.srv.log.Error("event not stored", "id", r.ID, "error", r.Err)
-	}
-	c.remind(r.Prefix)
-	message := nostr.AppendOK(make([]byte, 0, 96+len(r.Reason)), r.ID, r.OK, r.Reason)
-	if r.ID == "" {
-		message = nostr.AppendNotice(message[:0], r.Reason)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sendText(nil, message)
-	if c.pending--; c.pending == 0 {
-		c.changed.Broadcast()
-		c.leaveIfIdle()
 	}
 }
 
