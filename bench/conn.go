@@ -15,7 +15,7 @@ import (
 
 const (
 	bigBuffer = 256 << 10
-	maxFrame  = 64 << 20 // bytes; a relay that sends more is at fault
+	maxFrame  = 64 << 20 // bytes, of a message as well; a relay that sends more is at fault
 )
 
 // A conn is a websocket connection without luxury. One goroutine may read while
@@ -144,7 +144,9 @@ func (c *conn) next() (message []byte, compressed bool, err error) {
 		if first&finBit != 0 && len(c.long) == 0 {
 			return payload, compressed, nil
 		}
-		c.long = append(c.long, payload...)
+		if c.long = append(c.long, payload...); len(c.long) > maxFrame {
+			return nil, false, fmt.Errorf("message of %d bytes and more", len(c.long))
+		}
 		if first&finBit != 0 {
 			return c.long, compressed, nil
 		}

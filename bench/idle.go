@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-const (
-	settled     = 2 * time.Second // without anything to do, before memory is read
-	idleDialers = 8
-)
+const idleDialers = 8
+
+// settle leaves the relay without anything to do, before its memory is read.
+func (b *bench) settle() { time.Sleep(b.seconds * 2 / 5) }
 
 // idle measures what a connection with two subscriptions costs that has nothing
 // to do, without and with compression.
@@ -38,14 +38,14 @@ func (b *bench) idleMemory(ctx context.Context, p *process, r *report, row strin
 	if deflate && !warm[0].deflate {
 		r.note("%s: %s does not compress", row, r.relay)
 	}
-	time.Sleep(settled)
+	b.settle()
 	before := p.anonymous()
 	conns, err := b.sitDown(ctx, p.url, b.connections, deflate)
 	if err != nil {
 		return err
 	}
 	defer closeAll(conns)
-	time.Sleep(settled)
+	b.settle()
 	grown := p.anonymous() - before
 	r.less(row, "KiB", float64(grown)/1024/float64(len(conns)))
 	return nil

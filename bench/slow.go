@@ -27,7 +27,7 @@ func (b *bench) slow(ctx context.Context, p *process, r *report) error {
 	if _, err := once(asking, frames); err != nil {
 		return err
 	}
-	time.Sleep(settled)
+	b.settle()
 	before := p.anonymous()
 
 	conns, err := dialAll(ctx, p.url, sluggards, 4<<10)
