@@ -181,7 +181,7 @@ func (b *bench) fanout(ctx context.Context, p *process, r *report) error {
 func (c *crowd) full(ctx context.Context, p *process, r *report, events []fresh, seconds time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, seconds)
 	defer cancel()
-	cpu := p.cpu()
+	meter := p.meter()
 	latency, o, err := c.broadcast(ctx, p.url, events, 0)
 	if err != nil {
 		return err
@@ -190,9 +190,7 @@ func (c *crowd) full(ctx context.Context, p *process, r *report, events []fresh,
 	r.more("fan-out", "deliveries/s", n/time.Duration(c.lastNanos.Load()).Seconds())
 	r.less("fan-out, p50", "ms", ms(latency.quantile(0.5)))
 	r.less("fan-out, p99", "ms", ms(latency.quantile(0.99)))
-	if p.cmd != nil {
-		r.less("fan-out, server CPU", "us/delivery", us(p.cpu()-cpu)/n)
-	}
+	meter.report(r, "fan-out", "delivery", int(n))
 	r.zero("fan-out, lost", float64(o.ok*matches)-n)
 	return nil
 }

@@ -120,6 +120,31 @@ func (p *process) cpu() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
+// ownCPU returns the time that the generator has computed so far.
+func ownCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// A meter reads the CPU time that relay and generator take from now on.
+type meter struct {
+	relay    *process
+	cpu, own time.Duration // at the start
+}
+
+func (p *process) meter() meter { return meter{p, p.cpu(), ownCPU()} }
+
+// report adds what each of n things took, to the table that of the relay.
+func (m meter) report(r *report, row, thing string, n int) {
+	if m.relay.cmd != nil {
+		r.less(row+", server CPU", "us/"+thing, us(m.relay.cpu()-m.cpu)/float64(n))
+	}
+	r.detail(row+", generator CPU", "us/"+thing, us(ownCPU()-m.own)/float64(n))
+}
+
 // anonymous returns the bytes of memory that the process has written and no file
 // stands behind; 0 of one that runs elsewhere.
 func (p *process) anonymous() int {

@@ -81,7 +81,7 @@ func (b *bench) query(ctx context.Context, p *process, s shape, r *report) error
 	if err != nil {
 		return err
 	}
-	cpu := p.cpu()
+	meter := p.meter()
 	start := time.Now()
 	timed, cancel := context.WithTimeout(ctx, b.seconds/2)
 	defer cancel()
@@ -94,7 +94,7 @@ func (b *bench) query(ctx context.Context, p *process, s shape, r *report) error
 	r.more(row, "/s", float64(h.n)/elapsed.Seconds())
 	r.detail(row+", p50", "ms", ms(h.quantile(0.5)))
 	r.detail(row+", p99", "ms", ms(h.quantile(0.99)))
-	r.detail(row+", CPU", "us", us(p.cpu()-cpu)/float64(h.n))
+	meter.report(r, row, "query", h.n)
 	r.same(row+", answers", float64(answers))
 	return nil
 }
