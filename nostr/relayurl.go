@@ -3,6 +3,7 @@ package nostr
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -42,21 +43,30 @@ func ParseRelayURL(text string) (RelayURL, error) {
 	if host == "" || !isHost(host) {
 		return "", fmt.Errorf("%w: %s", errRelayURL, Excerpt(text))
 	}
-	if strings.Contains(host, ":") { // IPv6
-		host = "[" + host + "]"
+	if strings.Contains(host, ":") {
+		ip, err := netip.ParseAddr(host)
+		if err != nil {
+			return "", fmt.Errorf("%w: %s", errRelayURL, Excerpt(text))
+		}
+		host = "[" + ip.String() + "]" // of the many ways to write it
 	}
 	switch p := u.Port(); p {
 	case "", "80", "443":
 	default:
 		host += ":" + p
 	}
-	return RelayURL(host + strings.TrimRight(u.EscapedPath(), "/")), nil
+	normal := RelayURL(host + strings.TrimRight(u.EscapedPath(), "/"))
+	if len("https://")+len(normal) > maxRelayURL { // escapes take three times the room
+		return "", fmt.Errorf("%w: %d bytes", errRelayURL, len(normal))
+	}
+	return normal, nil
 }
 
 // isHost reports whether a lower-case host is made of what hosts are made of;
 // letters beyond ASCII are for whoever resolves them.
 func isHost(host string) bool {
-	return !strings.ContainsFunc(host, func(r rune) bool {
+	emptyLabel := strings.HasPrefix(host, ".") || strings.HasSuffix(host, ".") || strings.Contains(host, "..")
+	return !emptyLabel && !strings.ContainsFunc(host, func(r rune) bool {
 		return r < utf8.RuneSelf && !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune(".-_:", r))
 	})
 }
