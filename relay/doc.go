@@ -14,7 +14,9 @@
 //	live.go          new events, for all shards
 //	live_shard.go    some connections, and what new events they get
 //	live_index.go    the filters that wait for new events, by live_terms.go
-//	outbound.go      what waits to be sent, and the writer; socket.go below it
+//	outbox.go        what waits to be sent, and outbound.go the writer of it
+//	wire.go          frames: of events, one compression for all who get one
+//	socket.go        the socket below, and what is read ahead
 //	steady.go        how much of what clients cause goes to the log
 //
 // The package does not verify, decide about or write events (ingest, store),
@@ -23,8 +25,10 @@
 //
 // # Goroutines
 //
-// A connection is one goroutine, which reads. A second one writes, and lives
-// only while there is something to send. A server has Options.QueryWorkers
+// A connection is one goroutine, which reads, and waits for what comes at a
+// depth where its stack is smallest. A second one writes, and lives only while
+// there is something to send. An idle connection has no buffer: docs/architecture.md
+// counts what it takes. A server has Options.QueryWorkers
 // goroutines that query, one that follows new events, one a shard that delivers
 // them, the watch of the store that wakes the follower, one for pings, and those
 // of net/http until a request is answered or upgraded. All end before

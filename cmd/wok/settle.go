@@ -8,7 +8,7 @@ import (
 )
 
 // settleInterval is how long nothing may happen before memory is given back.
-const settleInterval = 5 * time.Second
+const settleInterval = 2 * time.Second
 
 // keepSettled gives memory back to the system when the process has become quiet.
 // The runtime collects when the heap has doubled, which that of a quiet process
@@ -48,7 +48,7 @@ type settler struct {
 const (
 	// collections is how many it takes: each halves the stacks that were grown.
 	collections = 3
-	quietBytes  = 256 << 10 // a quiet process allocates less in an interval
+	quietBytes  = 100 << 10 // a quiet process allocates less in an interval
 	worthBytes  = 4 << 20   // and it is worth the work if this much came before
 )
 

@@ -10,17 +10,17 @@ func TestSettler(t *testing.T) {
 		allocated uint64
 		due       bool
 	}{
-		{3 * mb, false},          // starting
-		{3*mb + 1000, false},     // not worth it
-		{90 * mb, false},         // a wave
-		{95 * mb, false},         // not over
-		{95*mb + 9000, true},     // over
-		{95*mb + 9001, true},     // stacks are halved
-		{95*mb + 9002, true},     // and again
-		{95*mb + 10_000, false},  // done
-		{95*mb + 200_000, false}, // a word now and then
-		{99*mb + 9000, false},    // some more
-		{99*mb + 9001, true},     // that adds up
+		{3 * mb, false},         // starting
+		{3*mb + 1000, false},    // not worth it
+		{90 * mb, false},        // a wave
+		{95 * mb, false},        // not over
+		{95*mb + 9000, true},    // over
+		{95*mb + 9001, true},    // stacks are halved
+		{95*mb + 9002, true},    // and again
+		{95*mb + 10_000, false}, // done
+		{95*mb + 90_000, false}, // a word now and then
+		{99*mb + 9000, false},   // some more
+		{99*mb + 9001, true},    // that adds up
 	} {
 		if got := s.due(step.allocated); got != step.due {
 			t.Errorf("step %d: %d bytes: due %t", i, step.allocated, got)
