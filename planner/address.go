@@ -16,7 +16,7 @@ import (
 // An addressable event has one packed d tag, the one that makes its address, so
 // a look-up by address and the list of that tag agree.
 func addressTerm(tx *store.Txn, f *nostr.Filter) (Term, bool, error) {
-	t := Term{Name: "addresses", what: settles{authors: true, kinds: true}}
+	t := Term{what: settles{authors: true, kinds: true}}
 	ds, ok := addressed(f)
 	if !ok {
 		return t, false, nil

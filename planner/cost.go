@@ -57,16 +57,12 @@ func learn(tx *store.Txn, f *nostr.Filter, ts []Term, readless bool) (facts, err
 	if f.Limit != nostr.NoLimit {
 		k.limit = float64(f.Limit)
 	}
-	// Of conditions that several terms settle, the narrowest tells most.
-	both, tags := 1.0, map[uint64]float64{}
+	both := 1.0
 	for i := range ts {
 		t := &ts[i]
 		part := math.Min(1, float64(t.Postings)/k.events)
 		switch {
 		case t.what.tags != 0:
-			if old, ok := tags[t.what.tags]; !ok || part < old {
-				tags[t.what.tags] = part
-			}
 		case t.lookedUp(), t.what.authors && t.what.kinds:
 			both = part
 		case t.what.authors:
@@ -82,11 +78,35 @@ func learn(tx *store.Txn, f *nostr.Filter, ts []Term, readless bool) (facts, err
 	case f.Kinds != nil:
 		both = math.Min(both, k.kinds)
 	}
-	for _, part := range tags {
-		both *= part
-	}
-	k.matches = k.events * k.share * both
+	k.matches = k.events * k.share * both * tagShare(ts, k.events)
 	return k, nil
+}
+
+// tagShare returns the share of all events that meet the conditions on tags, as
+// if those were independent. Of a condition that several terms settle, the
+// narrowest tells most.
+func tagShare(ts []Term, events float64) float64 {
+	all := 1.0
+	for i := range ts {
+		t := &ts[i]
+		if t.what.tags == 0 || narrower(ts, i) {
+			continue
+		}
+		all *= math.Min(1, float64(t.Postings)/events)
+	}
+	return all
+}
+
+// narrower reports whether another term than number i settles the same tags and
+// is narrower, or as narrow and comes before.
+func narrower(ts []Term, i int) bool {
+	for j := range ts {
+		u, t := &ts[j], &ts[i]
+		if u.what.tags == t.what.tags && (u.Postings < t.Postings || u.Postings == t.Postings && j < i) {
+			return true
+		}
+	}
+	return false
 }
 
 // price returns what path p is expected to cost from where a scan stands to its
@@ -94,7 +114,7 @@ func learn(tx *store.Txn, f *nostr.Filter, ts []Term, readless bool) (facts, err
 // how many matches lie there, limit how many are wanted.
 func (p *Path) price(k *facts, left, matches, limit float64) Cost {
 	window := k.share * left
-	drive := &p.Terms[0]
+	drive := p.Terms[0]
 	n := drive.within(window)
 	matches = math.Min(matches, n)
 	part := 1.0 // of the postings that is read until the limit is met
@@ -104,8 +124,7 @@ func (p *Path) price(k *facts, left, matches, limit float64) Cost {
 	c := Cost{Postings: n * part, Seeks: drive.begin()}
 	c.Nanos = c.Postings * drive.perPosting()
 	found := c.Postings // that come out of the terms
-	for i := range p.Terms[1:] {
-		t := &p.Terms[1+i]
+	for _, t := range p.Terms[1:] {
 		other := t.within(window) * part
 		c.Seeks += t.begin()
 		c.leap(t, found, other)
@@ -141,10 +160,11 @@ func (c *Cost) leap(t *Term, steps, other float64) {
 // and whose event must be read.
 func (p *Path) pass(k *facts) float64 {
 	part := 1.0
-	if p.settled.Kinds != nil {
+	open := p.opens()
+	if open.kinds {
 		part *= k.kinds
 	}
-	if p.settled.Authors != nil {
+	if open.authors {
 		part *= k.prefixes
 	}
 	return part

@@ -125,7 +125,7 @@ func (c *costs) merge(b *testing.B) {
 
 // union merges the notes of n authors that have some.
 func (c *costs) union(n int) source {
-	t := &Term{def: &index.All[index.ByPubkeyKind], kinds: []uint16{1}, tags: []packed.Tag{nil}, Lists: n}
+	t := &Term{def: &index.All[index.ByPubkeyKind], kinds: []uint16{1}, Lists: n}
 	for i, notes := 0, c.notes(); i < n; i++ {
 		t.authors = append(t.authors, notes[i*len(notes)/n])
 	}
@@ -174,10 +174,7 @@ func (c *costs) read(b *testing.B) {
 // scan measures what a posting costs with all that a scan does around it.
 func (c *costs) scan(b *testing.B) {
 	f := filter(b, `{"kinds":[65535]}`)
-	all := Term{
-		Name: "created_at", def: &index.All[index.CreatedAt], Lists: 1,
-		authors: [][32]byte{{}}, kinds: []uint16{0}, tags: []packed.Tag{nil},
-	}
+	all := Term{def: &index.All[index.CreatedAt], Lists: 1}
 	n := 0
 	for b.Loop() {
 		q, err := New(c.tx, []*nostr.Filter{f}, Options{})
@@ -185,7 +182,7 @@ func (c *costs) scan(b *testing.B) {
 			b.Fatal(err)
 		}
 		p := q.Plans()[0]
-		p.Path, p.Rejected = newPath(f, all), nil
+		p.Path, p.Rejected = newPath(f, &all), nil
 		q.scans[0] = newScan(p, nostr.NoLimit)
 		if _, err := q.Run(c.tx, Budget{}, func(uint64, packed.View) bool { return true }); err != nil {
 			b.Fatal(err)

@@ -11,11 +11,12 @@ import (
 // (NIP-45), each once. Limits are ignored (45-R2). Where the request is eligible
 // it gathers HyperLogLog registers as well (45-R3).
 type Counter struct {
-	opts Options
-	q    *Query
-	n    uint64
-	hll  *hll
-	done bool
+	opts  Options
+	q     *Query
+	tally *tally // in place of q's scan, where postings alone tell
+	n     uint64
+	hll   *hll
+	done  bool
 }
 
 // NewCount plans a count over what is stored in the snapshot of tx.
@@ -39,11 +40,21 @@ func NewCount(tx *store.Txn, filters []*nostr.Filter, opts Options) (*Counter, e
 	}
 	c.q.unsorted = true
 	if readless && len(filters) == 1 {
-		r := newRun(tx, Budget{})
-		c.n, c.done, err = c.q.scans[0].plan.length(tx)
-		c.q.work.add(r.done())
+		c.n, c.done = c.measured()
 	}
-	return c, err
+	return c, nil
+}
+
+// measured sets the tally, and returns the count where planning has found it.
+func (c *Counter) measured() (uint64, bool) {
+	p := c.q.scans[0].plan
+	if c.tally = newTally(p); c.tally == nil {
+		return 0, p.Empty
+	}
+	if t := c.tally.term; c.tally.whole && !t.Sampled {
+		return t.Postings, true
+	}
+	return 0, false
 }
 
 // readless reports whether a posting that matches is an event that counts:
@@ -55,32 +66,6 @@ func (c *Counter) readless(tx *store.Txn) (bool, error) {
 	}
 	hidden, err := tx.HasHidden()
 	return !hidden, err
-}
-
-// maxSummed is how many lists are measured for a count at once.
-const maxSummed = maxLists / 2
-
-// length returns how many events match where that is the length of some lists,
-// and whether it is. An event has one author and one kind, so lists of those are
-// disjoint and their lengths add up.
-func (p *Plan) length(tx *store.Txn) (uint64, bool, error) {
-	if p.Empty {
-		return 0, true, nil
-	}
-	for _, q := range p.all() {
-		t, f := q.Terms[0], &q.settled
-		open := !q.plain || f.Kinds != nil || f.Since != 0 || f.Until != nostr.NoUntil
-		if open || len(q.Terms) > 1 || t.lookedUp() || t.Lists > 1 && !t.disjoint() || t.Lists > maxSummed {
-			continue
-		}
-		if t.Sampled {
-			if err := t.measure(tx, t.Lists); err != nil {
-				return 0, false, err
-			}
-		}
-		return t.Postings, true, nil
-	}
-	return 0, false, nil
 }
 
 // Run goes on counting in tx until it is done or the budget is used, and
@@ -95,22 +80,31 @@ func (c *Counter) Run(tx *store.Txn, b Budget) (bool, error) {
 	if r.readless, err = c.readless(tx); err != nil {
 		return false, err
 	}
-	for {
-		h, ok, err := c.q.next(r)
-		switch {
-		case errors.Is(err, errPause):
-			return false, nil
-		case err != nil:
-			return false, err
-		case !ok:
-			c.done = true
-			return true, nil
-		}
-		c.n++
-		if c.hll != nil {
-			c.hll.add(h.view.Pubkey())
+	for !c.done && err == nil {
+		if c.tally != nil {
+			err = c.tally.run(r, &c.n)
+			c.done = err == nil
+		} else {
+			c.done, err = c.step(r)
 		}
 	}
+	if errors.Is(err, errPause) {
+		return false, nil
+	}
+	return c.done, err
+}
+
+// step counts one event and reports whether it was the end.
+func (c *Counter) step(r *run) (bool, error) {
+	h, ok, err := c.q.next(r)
+	if err != nil || !ok {
+		return err == nil, err
+	}
+	c.n++
+	if c.hll != nil {
+		c.hll.add(h.view.Pubkey())
+	}
+	return false, nil
 }
 
 // Count returns what has been counted so far.

@@ -62,9 +62,8 @@ func (p *Path) json() pathJSON {
 		Reads:    math.Round(p.Cost.Reads),
 		Tests:    p.tests(),
 	}
-	for i := range p.Terms {
-		t := &p.Terms[i]
-		j.Terms = append(j.Terms, termJSON{t.Name, t.Lists, t.Postings, t.Sampled})
+	for _, t := range p.Terms {
+		j.Terms = append(j.Terms, termJSON{t.Name(), t.Lists, t.Postings, t.Sampled})
 	}
 	return j
 }

@@ -320,7 +320,8 @@ func TestSwitch(t *testing.T) {
 
 // However often a plan is changed, what is printed of it stays short.
 func TestSwitchesShown(t *testing.T) {
-	p := &Plan{Filter: nostr.NewFilter()}
+	f := nostr.NewFilter()
+	p := &Plan{Filter: f, Path: Path{filter: f}}
 	for range 100 {
 		p.turn(&p.Path)
 	}

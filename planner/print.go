@@ -40,7 +40,7 @@ func (p *Path) print(b *strings.Builder, indent string) {
 		indent += "  "
 	}
 	for i := range p.Terms {
-		fmt.Fprintf(b, "%s%s\n", indent, &p.Terms[i])
+		fmt.Fprintf(b, "%s%s\n", indent, p.Terms[i])
 	}
 	for _, t := range p.tests() {
 		fmt.Fprintf(b, "%s  test %s\n", indent, t)
@@ -63,28 +63,30 @@ func (t *Term) String() string {
 	}
 	switch {
 	case t.pending != nil:
-		return fmt.Sprintf("%s: %d to be looked up", t.Name, t.Lists)
+		return fmt.Sprintf("%s: %d to be looked up", t.Name(), t.Lists)
 	case t.lookedUp():
-		return fmt.Sprintf("%s: %d of %d found", t.Name, t.Postings, t.Lists)
+		return fmt.Sprintf("%s: %d of %d found", t.Name(), t.Postings, t.Lists)
 	case t.Lists == 1:
-		return fmt.Sprintf("%s: %s", t.Name, many(float64(t.Postings), "posting"))
+		return fmt.Sprintf("%s: %s", t.Name(), many(float64(t.Postings), "posting"))
 	}
-	return fmt.Sprintf("%s: %s%s in %s", t.Name, about, many(float64(t.Postings), "posting"), many(float64(t.Lists), "list"))
+	return fmt.Sprintf("%s: %s%s in %s", t.Name(), about, many(float64(t.Postings), "posting"), many(float64(t.Lists), "list"))
 }
 
 // tests names the conditions that the path leaves open and where each is
 // tested.
 func (p *Path) tests() []string {
 	var on []string
-	f := &p.settled
-	if f.Kinds != nil {
+	open := p.opens()
+	if open.kinds {
 		on = append(on, "kind on the posting")
 	}
-	if f.Authors != nil {
+	if open.authors {
 		on = append(on, "16 bits of the author on the posting, then all on the event")
 	}
-	for i := range f.Tags {
-		on = append(on, f.Tags[i].Name()+" on the event")
+	for i := range p.filter.Tags {
+		if open.tags>>i&1 == 1 {
+			on = append(on, p.filter.Tags[i].Name()+" on the event")
+		}
 	}
 	return on
 }

@@ -11,7 +11,8 @@ import (
 // A scan finds the events of one filter.
 type scan struct {
 	plan *Plan
-	path *Path // the one being walked; at first the plan's
+	path *Path        // the one being walked; at first the plan's
+	rest nostr.Filter // what path leaves open
 	test nostr.PostingTest
 	left int // how many events may still be taken; negative is no limit
 
@@ -53,7 +54,8 @@ func newScan(p *Plan, limit int) scan {
 // of the time left.
 func (s *scan) take(p *Path, nanos, left float64) {
 	s.path, s.src, s.state = p, nil, srcIdle
-	s.test = p.settled.PostingTest()
+	s.rest = p.what.from(p.filter)
+	s.test = s.rest.PostingTest()
 	s.watch = newWatch(nanos, left)
 }
 
@@ -231,7 +233,7 @@ func (s *scan) match(r *run, p index.Posting) (hit, bool, error) {
 	if err != nil || !ok {
 		return h, false, err
 	}
-	if !s.path.plain && !s.path.settled.Match(v) {
+	if !s.path.plain && !s.rest.Match(v) {
 		return h, false, nil
 	}
 	h.id, h.view = [32]byte(v.ID()), v

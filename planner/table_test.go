@@ -350,7 +350,7 @@ func (w *world) pages(out *tabwriter.Writer) error {
 func (p *Path) names() string {
 	var names []string
 	for i := range p.Terms {
-		names = append(names, p.Terms[i].Name)
+		names = append(names, p.Terms[i].Name())
 	}
 	return strings.Join(names, " & ")
 }

@@ -13,7 +13,6 @@ import (
 // every event that meets the condition has its posting in one of them. The
 // lists of a term are merged; the terms of a path are joined.
 type Term struct {
-	Name     string // "ids", "addresses", or the index, with the letter where it is of tags
 	Lists    int    // how many lists, or look-ups, there are
 	Postings uint64 // the sum of their lengths
 	Sampled  bool   // Postings is reckoned from some of the lists
@@ -23,11 +22,25 @@ type Term struct {
 	pending [][32]byte      // ids that are looked up only when the term is opened
 
 	// Of lists: the index, and the values whose combinations are the keys. A
-	// part that the key does not have is one value that is not looked at.
+	// part that the key does not have is nil.
 	def     *index.Def
 	authors [][32]byte
 	kinds   []uint16
-	tags    []packed.Tag
+	tags    *nostr.TagCondition
+}
+
+// Name returns "ids", "addresses", or the index, with the letter where it is of
+// tags.
+func (t *Term) Name() string {
+	switch {
+	case t.what.ids:
+		return "ids"
+	case t.lookedUp():
+		return "addresses"
+	case t.tags != nil:
+		return t.def.Name + " " + t.tags.Name()
+	}
+	return t.def.Name
 }
 
 // lookedUp reports whether the term is look-ups, not lists.
@@ -35,9 +48,22 @@ func (t *Term) lookedUp() bool { return t.def == nil }
 
 // appendKey appends the key of list i to dst.
 func (t *Term) appendKey(dst []byte, i int) []byte {
-	tag := i % len(t.tags)
-	i /= len(t.tags)
-	return t.def.AppendKey(dst, t.authors[i/len(t.kinds)][:], t.kinds[i%len(t.kinds)], t.tags[tag])
+	var author []byte
+	var kind uint16
+	var tag packed.Tag
+	if t.tags != nil {
+		n := len(t.tags.Values)
+		tag = t.tags.Values[i%n]
+		i /= n
+	}
+	if t.kinds != nil {
+		kind = t.kinds[i%len(t.kinds)]
+		i /= len(t.kinds)
+	}
+	if t.authors != nil {
+		author = t.authors[i][:]
+	}
+	return t.def.AppendKey(dst, author, kind, tag)
 }
 
 // settles says which conditions of a filter a term takes care of.
@@ -87,9 +113,10 @@ const (
 	fewLists    = 1024
 )
 
-// affordable reports whether so many lists may be made of so many values.
+// affordable reports whether lists may be made of so many values: some, and not
+// too many.
 func affordable(lists, values int) bool {
-	return lists <= min(maxLists, fewLists+maxPerValue*values)
+	return lists > 0 && lists <= min(maxLists, fewLists+maxPerValue*values)
 }
 
 // terms returns all terms that f offers, with their lengths.
@@ -102,7 +129,7 @@ func terms(tx *store.Txn, f *nostr.Filter) ([]Term, error) {
 	if t, ok, err := addressTerm(tx, f); ok || err != nil {
 		return []Term{t}, err
 	}
-	var ts []Term
+	ts := make([]Term, 0, len(index.All)+len(f.Tags))
 	for i := range index.All {
 		ts = appendTerms(ts, &index.All[i], f)
 	}
@@ -114,9 +141,9 @@ func terms(tx *store.Txn, f *nostr.Filter) ([]Term, error) {
 	return ts, nil
 }
 
-// idTerm looks the ids up.
+// idTerm looks the ids up, unless they are many.
 func idTerm(tx *store.Txn, f *nostr.Filter) (Term, error) {
-	t := Term{Name: "ids", Lists: len(f.IDs), what: settles{ids: true}}
+	t := Term{Lists: len(f.IDs), what: settles{ids: true}}
 	if t.Lists > maxLookups {
 		t.Postings, t.Sampled, t.pending = uint64(t.Lists), true, f.IDs
 		return t, nil
@@ -139,25 +166,29 @@ func idTerm(tx *store.Txn, f *nostr.Filter) (Term, error) {
 // not say all parts of its key, or the lists are too many; one for each letter
 // where the key has a tag.
 func appendTerms(ts []Term, d *index.Def, f *nostr.Filter) []Term {
-	t := Term{Name: d.Name, def: d, authors: [][32]byte{{}}, kinds: []uint16{0}, tags: []packed.Tag{nil}}
-	if t.what.authors = slices.Contains(d.Parts, index.Pubkey); t.what.authors {
-		t.authors = f.Authors
+	t := Term{def: d, Lists: 1}
+	values := 0
+	if slices.Contains(d.Parts, index.Pubkey) {
+		t.authors, t.what.authors = f.Authors, true
+		t.Lists *= len(f.Authors)
+		values += len(f.Authors)
 	}
-	if t.what.kinds = slices.Contains(d.Parts, index.Kind); t.what.kinds {
-		t.kinds = f.Kinds
+	if slices.Contains(d.Parts, index.Kind) {
+		t.kinds, t.what.kinds = f.Kinds, true
+		t.Lists *= len(f.Kinds)
+		values += len(f.Kinds)
 	}
-	t.Lists = len(t.authors) * len(t.kinds)
-	if values := len(t.authors) + len(t.kinds); t.authors == nil || t.kinds == nil || !affordable(t.Lists, values) {
+	if !affordable(t.Lists, values) {
 		return ts
 	}
 	if !d.HasTag() {
 		return append(ts, t)
 	}
-	for i, c := range f.Tags {
+	for i := range f.Tags {
 		u := t
-		u.Name += " " + c.Name()
-		u.what.tags, u.tags = 1<<i, c.Values
-		if u.Lists *= len(c.Values); affordable(u.Lists, len(t.authors)+len(t.kinds)+len(c.Values)) {
+		u.what.tags, u.tags = 1<<i, &f.Tags[i]
+		u.Lists *= len(u.tags.Values)
+		if affordable(u.Lists, values+len(u.tags.Values)) {
 			ts = append(ts, u)
 		}
 	}
@@ -176,7 +207,7 @@ func (t *Term) measure(tx *store.Txn, most int) error {
 		step = float64(t.Lists) / float64(most)
 	}
 	n, sum := 0, uint64(0)
-	var key []byte
+	key := make([]byte, 0, usualKey)
 	for at := 0.0; int(at) < t.Lists; at += step {
 		key = t.appendKey(key[:0], int(at))
 		length, err := tx.Length(t.def.ID, key)
@@ -189,6 +220,9 @@ func (t *Term) measure(tx *store.Txn, most int) error {
 	t.Postings = sum * uint64(t.Lists) / uint64(max(1, n))
 	return nil
 }
+
+// usualKey is what holds the keys of all indexes but of long tags.
+const usualKey = 48
 
 // disjoint reports whether no event can stand in two of the term's lists: an
 // event has one author and one kind, but many tags.

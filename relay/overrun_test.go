@@ -35,7 +35,7 @@ func TestQueryOverrun(t *testing.T) {
 			t.Fatal("received ", short(m))
 		}
 	}
-	c.send(`["COUNT","b",{"since":1}]`)
+	c.send(`["COUNT","b",{"#t":["many","few"]}]`)
 	if m := c.recv(); !strings.HasPrefix(m, `["CLOSED","b","rate-limited: `) {
 		t.Fatal("received ", short(m))
 	}
@@ -73,7 +73,7 @@ func TestCountBound(t *testing.T) {
 	r := startRelay(t, func(o *Options) { o.HLL, o.Slice, o.Limits.MaxCount = true, time.Nanosecond, 10 })
 	put200(r)
 	c := r.dial()
-	c.send(`["COUNT","a",{"since":1}]`)
+	c.send(`["COUNT","a",{"#t":["many","few"]}]`)
 	if m := c.recv(); !strings.Contains(m, `"approximate":true`) {
 		t.Error("received ", m)
 	}

@@ -79,6 +79,15 @@ func (l *List) Next() (bool, error) {
 	return l.below()
 }
 
+// Page returns the postings from the lowest on the page that the list stands on
+// up to the one it stands on, as they are stored and borrowed; only after Seek,
+// Next or NextPage returned true.
+func (l *List) Page() []byte { return l.page[:(l.at+1)*index.PostingSize] }
+
+// NextPage moves down to the posting below those of Page and reports whether
+// there is one.
+func (l *List) NextPage() (bool, error) { return l.below() }
+
 // Seek moves down to the largest posting that is at most p, and reports
 // whether there is one. It never moves up: a p above where the list stands
 // leaves it there.

@@ -44,6 +44,44 @@ func TestListNext(t *testing.T) {
 	}
 }
 
+// TestListPages takes lists a page at a time, from the end and from within, also
+// where another list has moved the cursor meanwhile.
+func TestListPages(t *testing.T) {
+	env := open(t, lmdbx.Options{})
+	for _, n := range sizes {
+		putList(t, env, key(n), ascending(n), 1000)
+	}
+	rng := rand.New(rand.NewPCG(2, 2))
+	for _, n := range sizes {
+		for _, from := range []int{n - 1, rng.IntN(n), 0} {
+			read(t, env, func(x *lmdbx.Txn) error {
+				l, pages := x.List(postings, key(n)), 0
+				var got []index.Posting
+				ok, err := l.Seek(posting(from))
+				for ; ok && err == nil; ok, err = l.NextPage() {
+					pages++
+					page := l.Page()
+					for at := len(page) - index.PostingSize; at >= 0; at -= index.PostingSize {
+						got = append(got, index.ReadPosting(page[at:]))
+					}
+					if rng.IntN(4) == 0 {
+						if _, err := x.Length(postings, key(1)); err != nil {
+							return err
+						}
+					}
+				}
+				if err != nil || !slices.Equal(got, descending(ascending(from+1))) {
+					t.Errorf("%d of %d: %d postings in %d pages (%v)", from, n, len(got), pages, err)
+				}
+				if most := 2 + from*2/pagePostings; pages > most {
+					t.Errorf("%d of %d: %d pages of at most %d", from, n, pages, most)
+				}
+				return nil
+			})
+		}
+	}
+}
+
 func key(n int) []byte { return fmt.Appendf(nil, "list of %d", n) }
 
 // TestListMissing: a key that is not there is an empty list, in an empty table
