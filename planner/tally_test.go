@@ -132,3 +132,22 @@ func TestTallyByPages(t *testing.T) {
 		}
 	}
 }
+
+// What comes into the lists that are still to be counted is newer than the count.
+func TestTallyKeepsItsSnapshot(t *testing.T) {
+	w := &plainWorld{t: t, db: testdb.Open(t)}
+	w.put(2000)
+	for _, text := range []string{`{"kinds":[1,7,9,11],"since":1700000001}`, `{"kinds":[1,7,9,11]}`} {
+		f := filter(t, text)
+		want := uint64(len(testdb.Query([]testdb.Filter{testdb.DecodeFilter([]byte(text))}, w.events)))
+		runs := 0
+		c := w.count(f, Budget{Postings: 1, Seeks: 1}, func() {
+			if runs++; runs < 3 {
+				w.put(8)
+			}
+		})
+		if got := c.Count().N; got != want || c.tally == nil {
+			t.Errorf("%s: counted %d, not %d, in %d runs", text, got, want, runs)
+		}
+	}
+}
