@@ -3,6 +3,7 @@ package lmdbx
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
 )
@@ -141,7 +142,10 @@ func (t *Txn) Has(table int, key, val []byte) (bool, error) {
 // FreePages returns how many pages of the file are free: those that can be
 // used again, and those that wait for readers of older snapshots. In a read
 // transaction only.
-func (t *Txn) FreePages() (uint64, error) {
+func (t *Txn) FreePages() (uint64, error) { return t.freePages(math.MaxUint64) }
+
+// freePages counts the pages freed by transactions before txn.
+func (t *Txn) freePages(txn uint64) (uint64, error) {
 	const freeList = lmdb.DBI(0)
 	c, err := t.txn.OpenCursor(freeList)
 	if err != nil {
@@ -149,12 +153,15 @@ func (t *Txn) FreePages() (uint64, error) {
 	}
 	defer c.Close()
 	for n := uint64(0); ; {
-		_, val, err := c.Get(nil, nil, lmdb.Next)
+		key, val, err := c.Get(nil, nil, lmdb.Next)
 		if lmdb.IsNotFound(err) {
 			return n, nil
 		}
 		if err != nil {
 			return 0, fmt.Errorf("read free list: %w", err)
+		}
+		if len(key) >= pageNumberLen && order.Uint64(key) >= txn {
+			return n, nil
 		}
 		if len(val) >= pageNumberLen {
 			n += order.Uint64(val)

@@ -72,6 +72,7 @@ type Env struct {
 	opts Options
 
 	pageSize int // bytes
+	cleared  int // stale readers found
 
 	// gate is shared by all who look at the map, and taken alone by who moves
 	// it or takes it away.
@@ -122,7 +123,8 @@ func Open(opts Options, accept func(*Peek) error, create func(*Txn) error) (*Env
 }
 
 func (e *Env) openTables(accept func(*Peek) error, create func(*Txn) error) error {
-	if _, err := e.env.ReaderCheck(); err != nil {
+	var err error
+	if e.cleared, err = e.env.ReaderCheck(); err != nil {
 		return fmt.Errorf("clear stale readers: %w", err)
 	}
 	if e.opts.ReadOnly {

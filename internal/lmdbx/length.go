@@ -99,7 +99,6 @@ type freeReader struct {
 
 // read calls visit with every free page.
 func (r *freeReader) read(txn uint64, visit func(no uint64)) error {
-	r.visit = visit
 	for no := range uint64(2) {
 		meta, err := r.page(no, 1)
 		if err != nil {
@@ -108,13 +107,19 @@ func (r *freeReader) read(txn uint64, visit func(no uint64)) error {
 		if order.Uint64(meta[offMetaTxn:]) != txn {
 			continue
 		}
-		root, depth := order.Uint64(meta[offMetaRoot:]), order.Uint16(meta[offMetaDepth:])
-		if root == noPage {
-			return nil
-		}
-		return r.walk(root, min(int(depth), maxTreeDepth))
+		return r.readFrom(meta, visit)
 	}
 	return fmt.Errorf("transaction %d has no meta page", txn)
+}
+
+// readFrom is read for who has the meta page of the transaction.
+func (r *freeReader) readFrom(meta []byte, visit func(no uint64)) error {
+	r.visit = visit
+	root, depth := order.Uint64(meta[offMetaRoot:]), order.Uint16(meta[offMetaDepth:])
+	if root == noPage {
+		return nil
+	}
+	return r.walk(root, min(int(depth), maxTreeDepth))
 }
 
 // page reads n pages from number no on.

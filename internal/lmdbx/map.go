@@ -34,6 +34,9 @@ func (e *Env) openMap() error {
 		if err == nil {
 			return nil
 		}
+		if errors.Is(err, errSwapped) {
+			continue
+		}
 		if !isErrno(err, syscall.ENOMEM) || size <= least {
 			return e.explainOpen(err, least)
 		}
@@ -57,11 +60,35 @@ func (e *Env) openSized(size int64) error {
 	if err == nil {
 		err = env.Open(e.dir, flags, fileMode)
 	}
+	if err == nil {
+		err = e.checkPlace(env)
+	}
 	if err != nil {
 		env.Close()
 		return err
 	}
 	e.env, e.mapSize = env, size
+	return nil
+}
+
+// errSwapped is that the data file was exchanged while it was being opened.
+var errSwapped = errors.New("data.mdb was exchanged")
+
+// checkPlace returns errSwapped where a compaction has put another file into the
+// place of the one that env has opened. LMDB opens the data file before it waits
+// for the lock when it is to read only.
+func (e *Env) checkPlace(env *lmdb.Env) error {
+	fd, err := env.FD()
+	if err != nil {
+		return err
+	}
+	var opened, there syscall.Stat_t
+	if err := errors.Join(syscall.Fstat(int(fd), &opened), syscall.Stat(filepath.Join(e.dir, dataFile), &there)); err != nil {
+		return err
+	}
+	if opened.Ino != there.Ino || opened.Dev != there.Dev {
+		return errSwapped
+	}
 	return nil
 }
 
