@@ -70,6 +70,9 @@ type run struct {
 	start store.Work // of tx, when the run began
 	work  Work       // postings and reads; see done
 	lost  int        // events that could not be read
+	// broken is set when a damaged page was met: all else is to be asked of the
+	// next transaction.
+	broken bool
 	// least is how many postings are looked at whatever the budget and the clock,
 	// so that every run gets on: a join that is begun leaps as often as it has
 	// terms before it stands on a posting, which then has to be looked at.
@@ -136,8 +139,10 @@ func (r *run) read(levID uint64) (packed.View, bool, error) {
 	r.work.Reads++
 	r.ticks += readTicks
 	v, ok, err := r.tx.Packed(levID)
-	if errors.Is(err, store.ErrCorrupt) {
+	damaged := errors.Is(err, store.ErrDamaged)
+	if damaged || errors.Is(err, store.ErrCorrupt) {
 		r.lost++
+		r.broken = r.broken || damaged
 		return nil, false, nil
 	}
 	return v, ok, err

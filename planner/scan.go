@@ -75,6 +75,9 @@ func (s *scan) pause() {
 // when the budget ends first; then the scan goes on from there.
 func (s *scan) head(r *run) (*hit, error) {
 	for !s.full() { // else ties may hold more, see more
+		if r.broken {
+			return nil, errPause
+		}
 		if !s.ties.complete && !s.ended {
 			if err := s.fill(r); err != nil {
 				return nil, err
@@ -146,6 +149,9 @@ func (s *scan) full() bool { return s.left == 0 && s.tail == 0 }
 
 // step looks at the next posting.
 func (s *scan) step(r *run) error {
+	if r.broken {
+		return errPause
+	}
 	p, ok, err := s.posting(r)
 	if err != nil {
 		return err

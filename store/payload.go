@@ -3,11 +3,18 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"wok/internal/lmdbx"
 )
 
 // ErrCorrupt is what reading a row that cannot be right returns, wrapped with
 // the row's table and key.
 var ErrCorrupt = errors.New("corrupt")
+
+// ErrDamaged is what reading returns, wrapped, from the moment on that a
+// transaction has met a page which is none of its table. What lies elsewhere can
+// be read in the next transaction.
+var ErrDamaged = lmdbx.ErrDamaged
 
 // Payload types: the first byte of a value in EventPayload. Type 1, a
 // dictionary id and a zstd frame, is kept for compression.

@@ -1,163 +1,135 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"slices"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"wok/index"
 	"wok/nostr"
 	"wok/packed"
-	"wok/planner"
 	"wok/store"
 )
 
-const exportUsage = `Print all stored events as JSON, one a line, in the order of created_at: oldest
+const exportUsage = `Write all stored events as JSON, one a line, in the order of created_at: oldest
 first, or with --reverse newest first. Events of one second are in the order of
 their ids, descending, or with --reverse ascending as relays send them; so the
 one output is the other read backwards, and the same events always give the same
-bytes. Events that have expired are left out.
+bytes. Events that have expired are left out. With --filter, one filter object or
+an array of them, only what matches any of them.
+
+They go to stdout, or else to FILE: compressed where its name ends in .zst or
+.gz. FILE is written as FILE.part and gets its name when it is whole and on the
+disk. One that is there already is left alone, unless --force is given, and in
+place until then. After Ctrl-C what came until then is in FILE.part.
 
 Beside a running relay, events that come or go meanwhile may be there or not.
+What cannot be read is left out and told of; the exit code is 1 then.
 
-  wok export > backup.jsonl
-  wok export --since 1735689600 --until 1767225599 | zstd > 2025.jsonl.zst`
+  wok export backup.jsonl.zst
+  wok export --since 1735689600 --until 1767225599 2025.jsonl.gz
+  wok export --filter '{"kinds":[0,3,10002]}' | ssh other wok import`
 
 // exportCmd are the flags of export.
 type exportCmd struct {
 	*globals
 	since, until uint64
 	reverse      bool
+	filter       string
+	force        bool
 }
 
 func newExport(g *globals) *cobra.Command {
 	c := exportCmd{globals: g}
 	cmd := &cobra.Command{
-		Use:   "export",
-		Short: "Print all events",
+		Use:   "export [FILE]",
+		Short: "Write all events to a file",
 		Long:  exportUsage,
-		Args:  cobra.NoArgs,
+		Args:  cobra.MaximumNArgs(1),
 		RunE:  g.begin(c.run),
 	}
 	fs := cmd.Flags()
 	fs.Uint64Var(&c.since, "since", 0, "only events created at `T`, in unix seconds, or later")
 	fs.Uint64Var(&c.until, "until", packed.MaxCreatedAt, "only events created at `T`, in unix seconds, or earlier")
 	fs.BoolVar(&c.reverse, "reverse", false, "newest first")
+	fs.StringVar(&c.filter, "filter", "", "only events that match `FILTER`")
+	fs.BoolVar(&c.force, "force", false, "replace FILE where it exists")
 	fs.Lookup("since").DefValue, fs.Lookup("until").DefValue = "0", "0" // no bound: not worth a word in the help
 	return cmd
 }
 
-func (c *exportCmd) run(ctx context.Context, _ []string, io stdio) error {
-	all := span{c.since, c.until}
-	return c.read(io.err, func(db *store.DB) error {
-		s := newStream(db, io, 0)
-		if c.reverse {
-			return s.query(ctx, []*nostr.Filter{all.filter()})
-		}
-		return s.ascending(ctx, all, windowEvents)
-	})
-}
-
-// A span is a span of created_at, both ends inclusive.
-type span struct{ since, until uint64 }
-
-func (s span) filter() *nostr.Filter {
-	f := nostr.NewFilter()
-	f.Since, f.Until = s.since, s.until
-	return f
-}
-
-// windowEvents is how many events a window of an export has. Of each window one
-// number an event is held at once, and of the whole export two a window.
-const windowEvents = 4096
-
-// ascending writes the events of a span, oldest first. Lists are only walked
-// downwards, which costs some nanoseconds a posting. So the list of all events
-// is walked once to part the span into windows of size events; then the windows
-// are read from the oldest on, each turned around.
-func (s *stream) ascending(ctx context.Context, all span, size int) error {
-	windows, err := s.windows(ctx, all, size)
+func (c *exportCmd) run(ctx context.Context, args []string, io stdio) error {
+	filters, err := c.filters()
 	if err != nil {
 		return err
 	}
-	for _, w := range slices.Backward(windows) {
-		if err := s.window(ctx, w); err != nil {
-			return err
-		}
+	if len(args) > 0 && args[0] == "-" {
+		args = nil
 	}
-	return s.finish(nil)
-}
-
-// windows parts a span into spans of whole seconds that hold size events, or
-// what more there are in the first second, newest first.
-func (s *stream) windows(ctx context.Context, all span, size int) ([]span, error) {
-	var windows []span
-	key := index.All[index.CreatedAt].AppendKey(nil, nil, 0, nil)
-	rest := all
-	err := s.run(ctx, func(tx *store.Txn, _ planner.Budget) (bool, error) {
-		list := tx.List(index.CreatedAt, key)
-		since, more, err := windowStart(&list, rest, size)
-		if err != nil {
-			return false, err
+	return c.read(io.err, func(db *store.DB) error {
+		if len(args) == 0 {
+			return c.write(ctx, newStream(db, io, 0), filters)
 		}
-		windows = append(windows, span{since, rest.until})
-		rest.until = since - 1 // not used where since is 0: no more comes then
-		return !more, nil
-	})
-	return windows, err
-}
-
-// windowStart goes down a list through the newest events of a span. It returns
-// the second of the last one, and whether more of the span lies before it.
-func windowStart(list *store.List, in span, size int) (since uint64, more bool, err error) {
-	low := index.NotBefore(in.since)
-	ok, err := list.Seek(index.NotAfter(in.until))
-	for range size {
-		if err != nil || !ok || list.Posting().Less(low) {
-			return in.since, false, err
-		}
-		since = list.Posting().Time()
-		ok, err = list.Next()
-	}
-	return since, since > in.since, err
-}
-
-// window writes the events of a span, oldest first.
-func (s *stream) window(ctx context.Context, w span) error {
-	var found []uint64 // levIds, newest first
-	return s.run(ctx, func(tx *store.Txn, _ planner.Budget) (bool, error) {
-		if found == nil {
-			var err error
-			if found, err = s.levIDs(tx, w); err != nil {
-				return false, err
-			}
-		}
-		for len(found) > 0 && len(s.buf) < sliceBytes {
-			levID := found[len(found)-1]
-			found = found[:len(found)-1]
-			v, ok, err := tx.Packed(levID)
-			if err != nil {
-				return false, err
-			}
-			if ok { // else it has gone since the last slice
-				s.add(tx, levID, v)
-			}
-		}
-		return len(found) == 0, nil
+		return c.toFile(ctx, db, args[0], filters, io)
 	})
 }
 
-// levIDs returns the events of a span, newest first.
-func (s *stream) levIDs(tx *store.Txn, w span) (found []uint64, err error) {
-	q, err := planner.New(tx, []*nostr.Filter{w.filter()}, planner.Options{})
+// filters returns what is asked for.
+func (c *exportCmd) filters() ([]*nostr.Filter, error) {
+	if c.filter == "" {
+		return []*nostr.Filter{nostr.NewFilter()}, nil
+	}
+	filters, err := parseFilters(c.filter)
+	for _, f := range filters {
+		if f.Limit != nostr.NoLimit {
+			return nil, usageError{errors.New("a filter of export has no limit; those of wok scan may have one")}
+		}
+	}
+	return filters, err
+}
+
+func (c *exportCmd) write(ctx context.Context, s *stream, filters []*nostr.Filter) error {
+	return s.export(ctx, filters, span{c.since, c.until}, c.reverse, windowEvents)
+}
+
+// toFile exports into a file. Where the end is not reached, it keeps the name
+// of a part; events that cannot be read do not prevent the end.
+func (c *exportCmd) toFile(ctx context.Context, db *store.DB, name string, filters []*nostr.Filter, io stdio) error {
+	total, err := events(ctx, db)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	_, err = q.Run(tx, planner.Budget{}, func(levID uint64, _ packed.View) bool {
-		found = append(found, levID)
-		return true
-	})
-	s.lost += q.Lost()
-	return found, err
+	out, err := createOutput(name, c.force)
+	if err != nil {
+		return err
+	}
+	if c.filter != "" || c.since > 0 || c.until < packed.MaxCreatedAt {
+		total = 0 // not known
+	}
+	s := newStream(db, stdio{out: out, err: io.err}, 0)
+	s.meter = newMeter(io.err, "events", int64(total), false)
+	began := time.Now()
+	err = c.write(ctx, s, filters)
+	s.meter.clear()
+	var lost lostError
+	switch {
+	case err == nil || errors.As(err, &lost):
+		err = cmp.Or(out.commit(), err)
+	case s.failed:
+		return out.discard(err)
+	default:
+		if e := out.keep(); e != nil {
+			return e
+		}
+		fmt.Fprintf(io.err, "ended early: %d events are in %s\n", s.events, out.part())
+		return err
+	}
+	if err == nil || errors.As(err, &lost) {
+		fmt.Fprintf(io.err, "%d events, %s, in %s of %s, in %v\n",
+			s.events, size(out.written), out.name, size(out.size()), time.Since(began).Round(time.Millisecond))
+	}
+	return err
 }

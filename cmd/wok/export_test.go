@@ -72,6 +72,7 @@ func ids(events []testdb.Event) []string {
 // or slices, however small they are.
 func TestExportOrder(t *testing.T) {
 	db, events := stored(t, 400)
+	everything := []*nostr.Filter{nostr.NewFilter()}
 	spans := []span{{0, ^uint64(0)}, {0, 0}, {5, 4}}
 	for _, i := range []int{1, 50, 200} {
 		a, b := uint64(events[len(events)-i].CreatedAt), uint64(events[i].CreatedAt)
@@ -86,14 +87,14 @@ func TestExportOrder(t *testing.T) {
 		}
 		for _, size := range []int{1, 2, 3, 10, len(events), windowEvents} {
 			var down, up bytes.Buffer
-			err := newStream(db, stdio{out: &down}, size).query(t.Context(), []*nostr.Filter{in.filter()})
+			err := newStream(db, stdio{out: &down}, 0).export(t.Context(), everything, in, true, size)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := ids(decode(t, down.String())); !slices.Equal(got, ids(want)) {
-				t.Errorf("%v, %d a slice, newest first:\n%s\nwant\n%s", in, size, got, ids(want))
+				t.Errorf("%v, %d a window, newest first:\n%s\nwant\n%s", in, size, got, ids(want))
 			}
-			if err := newStream(db, stdio{out: &up}, 0).ascending(t.Context(), in, size); err != nil {
+			if err := newStream(db, stdio{out: &up}, 0).export(t.Context(), everything, in, false, size); err != nil {
 				t.Fatal(err)
 			}
 			got := ids(decode(t, up.String()))

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -22,6 +20,10 @@ replaceable, nothing that its author has deleted. The events.reject... keys are
 for clients and do not apply: events of any date may be imported. Ephemeral
 events are read and not stored. The database is made where there is none.
 
+Files, and stdin, that are compressed with zstd or gzip are decompressed; their
+first bytes tell, not their names. One that was cut or damaged is an error, and
+what came before that is stored.
+
 A bad line costs only itself. The summary at the end says how many there were,
 why, and in which lines. The exit code is 0 when all input was read, also if
 lines were rejected; 1 when a file could not be read or an event not be written;
@@ -30,7 +32,7 @@ been read, and prints the summary too.
 
   wok import < events.jsonl
   wok import --show-rejected 2023.jsonl 2024.jsonl
-  zstdcat backup.jsonl.zst | wok import --no-verify`
+  wok import --no-verify backup.jsonl.zst`
 
 // importCmd are the flags of import.
 type importCmd struct {
@@ -129,11 +131,11 @@ func (c *importCmd) feed(ctx context.Context, db *store.DB, rules ingest.Rules, 
 }
 
 // importOne brings one input in and adds it to the summary.
-func (c *importCmd) importOne(ctx context.Context, p *ingest.Pipeline, in input, sum *tally, m *meter, io stdio) error {
+func (c *importCmd) importOne(ctx context.Context, p *ingest.Pipeline, in *input, sum *tally, m *meter, io stdio) error {
 	opts := ingest.ImportOptions{
 		Source: ingest.Source{Kind: ingest.SourceImport, Info: in.name},
-		Progress: func(bytes int64, lines int) {
-			m.at(sum.Bytes+bytes, sum.Lines+lines)
+		Progress: func(_ int64, lines int) {
+			m.at(sum.raw+in.raw.Load(), sum.Lines+lines)
 		},
 	}
 	if c.showRejected {
@@ -142,65 +144,11 @@ func (c *importCmd) importOne(ctx context.Context, p *ingest.Pipeline, in input,
 			fmt.Fprintln(io.err, strings.TrimSpace(fmt.Sprintf("%s:%d: %s %s", in.name, line, res.Reason, res.ID)))
 		}
 	}
-	s, err := ingest.Import(ctx, in.file, p, opts)
+	s, err := ingest.Import(ctx, in, p, opts)
 	sum.add(in.name, s)
+	sum.raw += in.raw.Load()
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.name, err)
 	}
 	return nil
-}
-
-// An input is a file to import.
-type input struct {
-	name string
-	file io.Reader
-}
-
-type inputs []input
-
-// openInputs opens all files, or takes stdin where none is named, so that a
-// name that is wrong shows before anything is written.
-func openInputs(names []string, stdin io.Reader) (inputs, error) {
-	if len(names) == 0 {
-		return inputs{{"stdin", stdin}}, nil
-	}
-	var ins inputs
-	for _, name := range names {
-		if name == "-" {
-			ins = append(ins, input{"stdin", stdin})
-			continue
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			ins.close()
-			return nil, err
-		}
-		ins = append(ins, input{name, f})
-	}
-	return ins, nil
-}
-
-func (ins inputs) close() {
-	for _, in := range ins {
-		if f, ok := in.file.(*os.File); ok && f != os.Stdin {
-			f.Close() // only read
-		}
-	}
-}
-
-// size returns how many bytes the inputs have, 0 where that is not known.
-func (ins inputs) size() int64 {
-	total := int64(0)
-	for _, in := range ins {
-		f, ok := in.file.(*os.File)
-		if !ok {
-			return 0
-		}
-		info, err := f.Stat()
-		if err != nil || !info.Mode().IsRegular() {
-			return 0
-		}
-		total += info.Size()
-	}
-	return total
 }

@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 //	                               TAG=VALUE after it are tags
 //	append FILE TEXT               append TEXT; \n and \r in it are those characters
 //	status N COMMAND...            run a command that must exit with N
+//	cut FILE TO N                  copy the first N bytes
+//	damage FILE TO                 copy, but for some bytes in the middle
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -39,6 +41,8 @@ func TestScripts(t *testing.T) {
 			"event":  scriptEvent,
 			"append": scriptAppend,
 			"status": scriptStatus,
+			"cut":    scriptCut,
+			"damage": scriptDamage,
 		},
 	})
 }
@@ -84,6 +88,19 @@ func scriptStatus(ts *testscript.TestScript, _ bool, args []string) {
 	if code != number(ts, args[0]) {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
+}
+
+func scriptCut(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text[:number(ts, args[2])]), 0o666))
+}
+
+func scriptDamage(ts *testscript.TestScript, _ bool, args []string) {
+	text := []byte(ts.ReadFile(args[0]))
+	for i := range 64 {
+		text[len(text)/2+i] ^= 0x55
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), text, 0o666))
 }
 
 func appendTo(ts *testscript.TestScript, name, text string) {

@@ -14,7 +14,7 @@ const rootUsage = `wok is a nostr relay, and the tools around its database.
   wok relay                            serve ws://127.0.0.1:7777 from ./wok-db
   wok import < events.jsonl            bring events in
   wok scan '{"kinds":[1],"limit":10}'  find events
-  wok export > backup.jsonl            take all events out
+  wok export backup.jsonl.zst          take all events out
 
 No configuration is needed. Where there is one it comes from the first of
 --config, $WOK_CONFIG, /etc/wok.conf, ./wok.conf, $STRFRY_CONFIG,

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,7 +33,11 @@ type stream struct {
 	line func(dst []byte, tx *store.Txn, levID uint64, v packed.View) ([]byte, error)
 
 	buf    []byte // lines of this slice
+	events int    // written, or about to be
 	lost   int    // events that could not be read
+	gaps   int    // places where nobody knows how many there are
+	failed bool   // what was found could not be written
+	meter  *meter // nil where nobody is to see it
 	began  time.Time
 	slices int
 	work   planner.Work // of the query
@@ -41,15 +48,28 @@ func newStream(db *store.DB, io stdio, pause int) *stream {
 	return &stream{db: db, io: io, pause: pause, line: jsonLine, began: time.Now()}
 }
 
-func jsonLine(dst []byte, tx *store.Txn, levID uint64, _ packed.View) ([]byte, error) {
+func jsonLine(dst []byte, tx *store.Txn, levID uint64, v packed.View) ([]byte, error) {
 	json, ok, err := tx.JSON(levID)
-	if err == nil && !ok {
-		err = fmt.Errorf("%w: event %d has no payload", store.ErrCorrupt, levID)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return dst, err
+	case !ok:
+		return dst, fmt.Errorf("%w: event %d has no payload", store.ErrCorrupt, levID)
+	case !looksLike(json, v):
+		return dst, fmt.Errorf("%w: the payload of event %d is not its JSON", store.ErrCorrupt, levID)
 	}
 	return append(append(dst, json...), '\n'), nil
+}
+
+// looksLike reports whether json may be that of v: a line that begins with its
+// id. A damaged page may hold anything, and must not break the lines around it.
+func looksLike(json []byte, v packed.View) bool {
+	const before = `{"id":"`
+	n := len(before)
+	var id [64]byte
+	hex.Encode(id[:], v.ID())
+	return len(json) > n+len(id) && string(json[:n]) == before && bytes.HasPrefix(json[n:], id[:]) &&
+		json[len(json)-1] == '}' && bytes.IndexByte(json, '\n') < 0
 }
 
 // query writes the stored events that match the filters, newest first.
@@ -62,10 +82,12 @@ func (s *stream) query(ctx context.Context, filters []*nostr.Filter) error {
 				return false, err
 			}
 		}
-		return q.Run(tx, b, func(levID uint64, v packed.View) bool {
-			s.add(tx, levID, v)
-			return len(s.buf) < sliceBytes
+		var failure error
+		done, err := q.Run(tx, b, func(levID uint64, v packed.View) (more bool) {
+			more, failure = s.add(tx, levID, v)
+			return more
 		})
+		return done, cmp.Or(failure, err)
 	})
 	if q != nil {
 		s.lost += q.Lost()
@@ -101,32 +123,66 @@ func (s *stream) budget() planner.Budget {
 	return planner.Budget{Deadline: time.Now().Add(sliceTime)}
 }
 
-// add takes an event into the slice. One that cannot be read costs no other.
-func (s *stream) add(tx *store.Txn, levID uint64, v packed.View) {
+// add takes an event into the slice, and reports whether there is room for more.
+// One that cannot be read costs no other.
+func (s *stream) add(tx *store.Txn, levID uint64, v packed.View) (more bool, err error) {
 	buf, err := s.line(s.buf, tx, levID, v)
 	if err != nil {
-		s.lost++
-		fmt.Fprintf(s.io.err, "skipped: %v\n", err)
-		return
+		return s.lose(err)
 	}
 	s.buf = buf
+	s.events++
+	if s.meter != nil {
+		s.meter.at(int64(s.events), s.events)
+	}
+	return len(s.buf) < sliceBytes, nil
+}
+
+// lose counts an event that cannot be read because of err, and reports whether
+// the transaction can go on. Another error is returned.
+func (s *stream) lose(err error) (more bool, _ error) {
+	damaged := errors.Is(err, store.ErrDamaged)
+	if !damaged && !errors.Is(err, store.ErrCorrupt) {
+		return false, err
+	}
+	s.lost++
+	if s.meter != nil {
+		s.meter.clear()
+	}
+	fmt.Fprintf(s.io.err, "skipped: %v\n", err)
+	return !damaged, nil
 }
 
 // flush writes what the slice has found.
 func (s *stream) flush() error {
+	if len(s.buf) == 0 {
+		return nil
+	}
 	_, err := s.io.out.Write(s.buf)
+	s.failed = err != nil
 	s.buf = s.buf[:0]
 	return err
 }
 
+// A lostError is the error of a stream that has come to its end, but for some
+// events that could not be read.
+type lostError struct{ lost, gaps int }
+
+func (e lostError) Error() string {
+	what := "events"
+	if e.lost == 1 {
+		what = "event"
+	}
+	if e.gaps > 0 {
+		return fmt.Sprintf("%d %s, and others of %d places in an index, could not be read; see wok check", e.lost, what, e.gaps)
+	}
+	return fmt.Sprintf("%d %s could not be read; see wok check", e.lost, what)
+}
+
 // finish returns the error of a stream that has ended with err.
 func (s *stream) finish(err error) error {
-	if err == nil && s.lost > 0 {
-		events := "events"
-		if s.lost == 1 {
-			events = "event"
-		}
-		return fmt.Errorf("%d %s could not be read; see wok check", s.lost, events)
+	if err == nil && s.lost+s.gaps > 0 {
+		return lostError{s.lost, s.gaps}
 	}
 	return err
 }

@@ -13,7 +13,8 @@ import (
 
 // A tally adds up the summaries of several files.
 type tally struct {
-	ingest.Summary // all but Reasons
+	ingest.Summary       // all but Reasons
+	raw            int64 // bytes of the files as they are, compressed or not
 	reasons        []reasonTally
 	removed        uint64 // see missing
 	several        bool   // lines need the name of their file

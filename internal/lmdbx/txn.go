@@ -2,6 +2,7 @@ package lmdbx
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
@@ -157,8 +158,19 @@ func (t *Txn) fail(what string, table int, err error) error {
 	if err == nil {
 		return nil
 	}
+	for _, no := range []lmdb.Errno{lmdb.Corrupted, lmdb.PageNotFound, lmdb.BadTxn} {
+		if isErrno(err, no) {
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+			break
+		}
+	}
 	return fmt.Errorf("%s table %s: %w", what, t.env.opts.Tables[table].Name, err)
 }
+
+// ErrDamaged is what a transaction returns, wrapped, that has met a page which
+// is none of its table. It returns it for all that is asked of it afterwards,
+// too; the next transaction can read what lies elsewhere.
+var ErrDamaged = errors.New("damaged page")
 
 // AppendInt appends n as the key of an IntegerKey table.
 func AppendInt(dst []byte, n uint64) []byte { return binary.NativeEndian.AppendUint64(dst, n) }
