@@ -20,10 +20,12 @@ const (
 	Extra                   // no event has it
 	Undead                  // the event should have been deleted
 	Miscounted              // the table counts more or fewer rows than it has
+	Forged                  // its signature is wrong
+	Broken                  // a page of the file cannot be right
 	classes
 )
 
-var classNames = [classes]string{"bad key", "bad value", "missing", "wrong", "extra", "undead", "miscounted"}
+var classNames = [classes]string{"bad key", "bad value", "missing", "wrong", "extra", "undead", "miscounted", "forged", "broken"}
 
 func (c Class) String() string {
 	if c < classes {
@@ -32,11 +34,11 @@ func (c Class) String() string {
 	return fmt.Sprintf("class %d", uint8(c))
 }
 
-// A Problem is one row that is not as it should be.
+// A Problem is one row that is not as it should be, or one page.
 type Problem struct {
 	Class Class
-	Table index.TableID
-	Key   []byte // nil where the whole table is meant
+	Table index.TableID // of no meaning for a broken page
+	Key   []byte        // nil where the whole table is meant
 	What  string
 }
 
@@ -44,6 +46,9 @@ type Problem struct {
 //
 //	missing: table kind, key 0001: posting of event 7 is missing
 func (p Problem) String() string {
+	if p.Class == Broken {
+		return fmt.Sprintf("%s: %s", p.Class, p.What)
+	}
 	return fmt.Sprintf("%s: table %s%s: %s", p.Class, index.Tables[p.Table].Name, showKey(p.Table, p.Key), p.What)
 }
 
@@ -74,8 +79,18 @@ func describe(table index.TableID, val []byte) string {
 type Report struct {
 	Events   uint64          // looked at
 	Rows     uint64          // in all tables whose rows belong to events
+	Hidden   uint64          // times that a row could not be looked up for a broken page
+	Lost     uint64          // pages that belong to nothing: wasted, not harmful
 	Counts   [classes]uint64 // problems by class
 	Problems []Problem       // the first of them, up to CheckOptions.Limit
+}
+
+// add notes a problem and lists it within the limit.
+func (r *Report) add(limit int, p Problem) {
+	r.Counts[p.Class]++
+	if len(r.Problems) < limit {
+		r.Problems = append(r.Problems, p)
+	}
 }
 
 // OK reports whether there was no problem.
@@ -104,6 +119,9 @@ func (r *Report) String() string {
 		if n > 0 {
 			fmt.Fprintf(&b, ", %d %s", n, Class(class))
 		}
+	}
+	if r.Hidden > 0 {
+		fmt.Fprintf(&b, ", %d rows hidden by broken pages", r.Hidden)
 	}
 	b.WriteByte('\n')
 	for _, p := range r.Problems {

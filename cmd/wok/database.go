@@ -15,15 +15,23 @@ import (
 
 // openReadOnly opens the database for reading; it must exist.
 func openReadOnly(cfg *config.Config) (*store.DB, error) {
-	switch _, err := os.Stat(filepath.Join(cfg.DB, "data.mdb")); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("no database in %s (set --db or db in wok.conf)", cfg.DB)
-	case err != nil:
-		return nil, fmt.Errorf("open database: %w", err)
+	if err := mustExist(cfg.DB); err != nil {
+		return nil, err
 	}
 	opts := storeOptions(cfg)
 	opts.ReadOnly = true
 	return store.Open(opts)
+}
+
+// mustExist returns an error unless there is a database in dir.
+func mustExist(dir string) error {
+	switch _, err := os.Stat(filepath.Join(dir, "data.mdb")); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("no database in %s (set --db or db in wok.conf)", dir)
+	case err != nil:
+		return fmt.Errorf("open database: %w", err)
+	}
+	return nil
 }
 
 // openOrCreate opens the database for writing. It may have to build an index
