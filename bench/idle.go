@@ -13,8 +13,9 @@ import (
 
 const idleDialers = 8
 
-// settle leaves the relay without anything to do, before its memory is read.
-func (b *bench) settle() { time.Sleep(b.seconds * 2 / 5) }
+// settle leaves the relay without anything to do, before its memory is read:
+// relays with a garbage collector have a chance to notice that they are idle.
+func (b *bench) settle() { time.Sleep(b.seconds * 3) }
 
 // idle measures what a connection with two subscriptions costs that has nothing
 // to do, without and with compression.

@@ -53,7 +53,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.json, "json", "", "`file` for all figures, some of which the table leaves out")
 	flags.StringVar(&o.only, "only", "", "only scenarios that match the `expression`")
 	flags.DurationVar(&o.seconds, "seconds", 5*time.Second, "`duration` of a scenario, of a query half of it")
-	flags.IntVar(&o.connections, "connections", 2000, "idle `connections`")
+	flags.IntVar(&o.connections, "connections", 10000, "idle `connections`")
 	for name, builtIn := range map[string]func(string) relay{"wok": wok, "khatru": khatru, "strfry": strfry} {
 		flags.Func(name, "measure "+name+", the executable at `path`", func(path string) error {
 			path, err := filepath.Abs(path)
@@ -127,7 +127,7 @@ func newBench(o options, log io.Writer) (*bench, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--only: %w", err)
 	}
-	b := &bench{seconds: o.seconds, connections: o.connections, only: only, log: log}
+	b := &bench{seconds: o.seconds, connections: min(o.connections, maxFiles()*9/10), only: only, log: log}
 	if b.corpus, err = readCorpus(o.events); err != nil {
 		return nil, err
 	}
