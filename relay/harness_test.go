@@ -30,6 +30,8 @@ type testRelay struct {
 	addr string
 	now  atomic.Int64 // unix seconds; 0 is the real clock
 	stop func()
+
+	adjust func(*Server) // before it serves, if not nil
 }
 
 // startRelay starts a relay that ends with the test.
@@ -56,6 +58,9 @@ func (r *testRelay) serve(db *store.DB, set ...func(*Options)) {
 		f(&opts)
 	}
 	r.Server = New(db, opts)
+	if r.adjust != nil {
+		r.adjust(r.Server)
+	}
 	pipe := ingest.New(db, ingest.Options{Ephemeral: r.Broadcast, Now: r.clock})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

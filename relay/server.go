@@ -29,6 +29,7 @@ type Server struct {
 	// messageTime is how long a message may take to come, from its first byte to
 	// its last: clients who never end one must not keep buffers.
 	messageTime time.Duration
+	headerTime  time.Duration // how long a request may take
 	sched       *scheduler
 	live        *live
 	metrics     metrics
@@ -68,6 +69,7 @@ func New(db *store.DB, opts Options) *Server {
 		stall:  stallTime,
 
 		messageTime: messageTime,
+		headerTime:  headerTime,
 		sched:       newScheduler(db, opts.Slice),
 		conns:       make(map[*conn]struct{}),
 	}
@@ -98,7 +100,7 @@ func (s *Server) Serve(ln net.Listener, pipe *ingest.Pipeline) error {
 	s.cancel = cancel
 	s.http = &http.Server{
 		Handler:           s.handler(ctx),
-		ReadHeaderTimeout: headerTime,
+		ReadHeaderTimeout: s.headerTime,
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeaderBytes,
