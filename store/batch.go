@@ -70,6 +70,14 @@ func (b *Batch) Put(ev *nostr.Event) (Status, error) {
 	return Stored, nil
 }
 
+// PutEncoded is Put of an event whose payload [DB.Encode] has made already; nil
+// stands for a plain one, as does one whose dictionary has gone since.
+func (b *Batch) PutEncoded(ev *nostr.Event, payload []byte) (Status, error) {
+	b.payload = payload
+	defer func() { b.payload = nil }()
+	return b.Put(ev)
+}
+
 // insert writes all rows of ev, which nothing speaks against.
 func (b *Batch) insert(ev *nostr.Event) error {
 	if b.next > index.MaxLevID {
@@ -85,11 +93,9 @@ func (b *Batch) insert(ev *nostr.Event) error {
 	if err := b.lx.Append(int(index.TableEvent), b.intKey(levID), v); err != nil {
 		return err
 	}
-	dst, err := b.lx.AppendReserve(int(index.TableEventPayload), b.intKey(levID), payloadSize(ev.JSON))
-	if err != nil {
+	if err := b.insertPayload(levID, ev.JSON); err != nil {
 		return err
 	}
-	encodePayload(dst, ev.JSON)
 	if err := b.lx.Put(int(index.TableEventID), v.ID(), b.value); err != nil {
 		return err
 	}
@@ -107,6 +113,26 @@ func (b *Batch) insert(ev *nostr.Event) error {
 	}
 	b.note(v, p, false)
 	return nil
+}
+
+// insertPayload writes the payload of a new event.
+func (b *Batch) insertPayload(levID uint64, json []byte) error {
+	if b.payload != nil {
+		p, err := parsePayload(b.payload)
+		if err != nil {
+			return err
+		}
+		if ok, err := b.usable(p.form); err != nil {
+			return err
+		} else if ok {
+			return b.lx.Append(int(index.TableEventPayload), b.intKey(levID), b.payload)
+		}
+	}
+	dst, err := b.lx.AppendReserve(int(index.TableEventPayload), b.intKey(levID), plainSize(json))
+	if err == nil {
+		encodePlain(dst, json)
+	}
+	return err
 }
 
 // Delete removes the event with that levId and all its rows, and reports

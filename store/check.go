@@ -124,21 +124,23 @@ type checker struct {
 	addr   []byte
 	tomb   []byte // key of a tombstone
 	key    [8]byte
+	codecs map[Form]*codec // nil for a dictionary that cannot be had
+	frame  []byte          // JSON, decompressed
 }
 
 func newChecker(ctx context.Context, file *lmdbx.File, opts CheckOptions) *checker {
-	return &checker{ctx: ctx, file: file, opts: opts}
+	return &checker{ctx: ctx, file: file, opts: opts, codecs: map[Form]*codec{}}
 }
 
 func (c *checker) run() error {
 	c.total = c.file.Entries(int(index.TableEvent))
-	steps := []func() error{c.structure, c.meta, c.events, c.tombstones, c.marks, c.vanishMarks, c.removals, c.extras}
+	steps := []func() error{c.structure, c.meta, c.dictionaries, c.events, c.tombstones, c.marks, c.vanishMarks, c.removals, c.extras}
 	if c.opts.Share > 0 {
 		c.opts.Sample = max(1, uint64(c.opts.Share*float64(c.total)))
 	}
 	if c.opts.Sample > 0 {
 		c.total = c.opts.Sample
-		steps = []func() error{c.meta, c.someEvents, c.someRows}
+		steps = []func() error{c.meta, c.dictionaries, c.someEvents, c.someRows}
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

@@ -61,9 +61,8 @@ func (c *checker) payload(key []byte, v packed.View) {
 		return
 	}
 	c.confirmed[table]++
-	json, err := c.decode(b)
-	if err != nil {
-		c.problem(BadValue, table, key, "%v", err)
+	json, ok := c.json(key, b)
+	if !ok {
 		return
 	}
 	ev, err := c.parser.Parse(json)
@@ -80,9 +79,6 @@ func (c *checker) payload(key []byte, v packed.View) {
 }
 
 func signed(ev *nostr.Event) bool { return ev.Verify() == nil }
-
-// decode returns the JSON in a stored payload.
-func (c *checker) decode(b []byte) ([]byte, error) { return decodePayload(b) }
 
 // singles checks the rows of an event outside of the indexes.
 func (c *checker) singles(levID uint64, v packed.View) {

@@ -63,6 +63,10 @@ type DB struct {
 
 	spare chan *scratch // the memory of batches, of which one runs at a time
 
+	codecs      codecs
+	compression atomic.Pointer[Compression] // nil: off
+	frames      sync.Pool                   // *[]byte, see Txn.decompress
+
 	mu       sync.Mutex
 	watchers []chan struct{} // each of capacity one
 }
@@ -87,6 +91,7 @@ func Open(opts Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{env: env, now: opts.Now, minFree: opts.MinFreeBytes, spare: make(chan *scratch, 1)}
+	db.frames.New = func() any { return new([]byte) }
 	db.spare <- new(scratch)
 	if !opts.ReadOnly {
 		if err := db.buildIndexes(opts.Building); err != nil {
@@ -179,7 +184,9 @@ func (db *DB) Dir() string { return db.env.Dir() }
 // nothing, since an open snapshot keeps old pages from being used again.
 func (db *DB) View(ctx context.Context, fn func(*Txn) error) error {
 	return db.env.Read(ctx, func(lx *lmdbx.Txn) error {
-		return fn(&Txn{db: db, lx: lx, now: db.unixNow()})
+		tx := Txn{db: db, lx: lx, now: db.unixNow()}
+		defer tx.release()
+		return fn(&tx)
 	})
 }
 
@@ -208,6 +215,7 @@ func (db *DB) update(fn func(*Batch) error) error {
 		if err != nil {
 			return err
 		}
+		defer b.release()
 		if err := fn(b); err != nil {
 			return err
 		}

@@ -20,3 +20,13 @@ func (db *DB) WatchUntold(ctx context.Context) (<-chan struct{}, error) {
 	seen, err := db.readable(ctx)
 	return db.watch(ctx, seen, nil), err
 }
+
+// DecodePayload decodes a stored payload on a snapshot, and returns a copy.
+func (db *DB) DecodePayload(b []byte) (json []byte, err error) {
+	err = db.View(context.Background(), func(tx *Txn) error {
+		j, err := tx.decode(b)
+		json = append([]byte(nil), j...)
+		return err
+	})
+	return json, err
+}

@@ -20,6 +20,8 @@ type scratch struct {
 	value   []byte // a posting as stored
 	old     []byte // copy of an event that is being removed
 	run     []byte // postings of one list
+	payload []byte // of the event that is being put, nil for plain
+	forms   []Form // that were found usable
 }
 
 const (
@@ -39,6 +41,7 @@ func (s *scratch) reset() {
 		s.changes[i] = s.changes[i][:0]
 	}
 	s.keys = s.keys[:0]
+	s.payload, s.forms = nil, s.forms[:0]
 }
 
 // A change is a posting to be put into, or removed from, one list.

@@ -14,14 +14,16 @@ type List = lmdbx.List
 // Work counts what a transaction has asked of the database.
 type Work = lmdbx.Work
 
-// A Txn is a snapshot. Bytes it returns are borrowed until it ends.
+// A Txn is a snapshot. Bytes it returns are borrowed until it ends, those of
+// [Txn.JSON] until its next call.
 type Txn struct {
 	db  *DB
 	lx  *lmdbx.Txn
 	now uint64
 	key [8]byte // scratch for integer keys
 
-	pending answer // see removing
+	pending answer  // see removing
+	frame   *[]byte // memory for decompressed JSON, nil before the first
 }
 
 // Now returns the time of the transaction in unix seconds.
@@ -50,14 +52,15 @@ func (tx *Txn) Packed(levID uint64) (packed.View, bool, error) {
 	return packed.View(b), ok && err == nil, err
 }
 
-// JSON returns the canonical JSON of the event with that levId, borrowed, and
-// whether there is one.
+// JSON returns the canonical JSON of the event with that levId, and whether there
+// is one. It is borrowed until the next call of JSON: compressed events are all
+// decompressed into the same memory.
 func (tx *Txn) JSON(levID uint64) ([]byte, bool, error) {
 	b, ok, err := tx.lx.Get(int(index.TableEventPayload), tx.intKey(levID))
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	b, err = decodePayload(b)
+	b, err = tx.decode(b)
 	if err != nil {
 		err = fmt.Errorf("event %d: %w", levID, err)
 	}
