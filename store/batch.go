@@ -89,13 +89,18 @@ func (b *Batch) insert(ev *nostr.Event) error {
 	levID, v := b.next, ev.Packed
 	b.next++
 	p := index.NewPosting(v, levID)
-	b.value = p.Append(b.value[:0])
 	if err := b.lx.Append(int(index.TableEvent), b.intKey(levID), v); err != nil {
 		return err
 	}
 	if err := b.insertPayload(levID, ev.JSON); err != nil {
 		return err
 	}
+	return b.enter(v, p)
+}
+
+// enter writes the rows by which the event v is found, whose posting is p.
+func (b *Batch) enter(v packed.View, p index.Posting) error {
+	b.value = p.Append(b.value[:0])
 	if err := b.lx.Put(int(index.TableEventID), v.ID(), b.value); err != nil {
 		return err
 	}
@@ -106,7 +111,7 @@ func (b *Batch) insert(ev *nostr.Event) error {
 		}
 	}
 	if e := v.Expiration(); e != 0 {
-		b.value = lmdbx.AppendInt(b.value[:0], levID)
+		b.value = lmdbx.AppendInt(b.value[:0], p.LevID())
 		if err := b.lx.Put(int(index.TableExpiration), b.intKey(e), b.value); err != nil {
 			return err
 		}

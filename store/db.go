@@ -154,6 +154,7 @@ func create(t *lmdbx.Txn) error {
 		putMeta(t, metaFormat, FormatVersion),
 		putMeta(t, metaNextLevID, 1),
 		t.Put(int(index.TableMeta), metaIndexes, allIndexes()),
+		newIdentity(t),
 	)
 }
 

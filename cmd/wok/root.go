@@ -14,7 +14,8 @@ const rootUsage = `wok is a nostr relay, and the tools around its database.
   wok relay                            serve ws://127.0.0.1:7777 from ./wok-db
   wok import < events.jsonl            bring events in
   wok scan '{"kinds":[1],"limit":10}'  find events
-  wok export backup.jsonl.zst          take all events out
+  wok export events.jsonl.zst          take all events out
+  wok backup /backups                  copy the database; see also restore, compact
 
 No configuration is needed. Where there is one it comes from the first of
 --config, $WOK_CONFIG, /etc/wok.conf, ./wok.conf, $STRFRY_CONFIG,
@@ -42,6 +43,7 @@ func newRoot(g *globals) *cobra.Command {
 		newImport(g), newExport(g),
 		newScan(g), newExplain(g),
 		newInfo(g), newCheck(g),
+		newBackup(g), newRestore(g), newCompact(g),
 		newVersion(g),
 	)
 	root.SetFlagErrorFunc(plainFlagError)
