@@ -23,8 +23,8 @@ func (db *DB) Compact(ctx context.Context, w io.Writer, progress func(done, tota
 // A Compaction says what compacting in place has come to.
 type Compaction = lmdbx.Compaction
 
-// ErrInUse is what [CompactInPlace] returns while a process has the database open.
-var ErrInUse = lmdbx.ErrInUse
+// ErrBusy is what [CompactInPlace] returns while a process has the database open.
+var ErrBusy = lmdbx.ErrInUse
 
 // CompactInPlace puts a compacted copy of the database in opts.Dir into its
 // place. No process may have it open, this one included; who opens it meanwhile

@@ -94,7 +94,7 @@ func (c *compactCmd) replace(ctx context.Context, io stdio) error {
 		return err
 	}
 	done, err := store.CompactInPlace(ctx, storeOptions(&cfg))
-	if errors.Is(err, store.ErrInUse) {
+	if errors.Is(err, store.ErrBusy) {
 		return fmt.Errorf("%w; stop the relay, or write a copy with wok compact OUTPUT", err)
 	}
 	if err != nil {
