@@ -7,7 +7,8 @@
 // deleted, vanished, expired: [Status]) so that the final state follows from the
 // set of events put, not from their order. It keeps every index in step with the
 // events, and [DB.Check] proves that it has. Events that nobody is to see any
-// more are hidden by [Txn.Hidden] until [DB.Sweep] has removed them.
+// more are hidden by [Txn.Hidden] until [DB.Sweep] has removed them; what an
+// operator does not want to keep is removed by [DB.Prune] and [DB.Retain].
 //
 // It does not verify signatures, apply policy or limits (ingest does), choose
 // indexes (planner), or know about clients.

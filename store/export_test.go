@@ -30,3 +30,6 @@ func (db *DB) DecodePayload(b []byte) (json []byte, err error) {
 	})
 	return json, err
 }
+
+// UsedBytes is the size that rules of retention go by.
+func (tx *Txn) UsedBytes() (uint64, error) { return tx.lx.UsedBytes() }

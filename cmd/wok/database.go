@@ -34,6 +34,14 @@ func mustExist(dir string) error {
 	return nil
 }
 
+// openExisting opens the database for writing; it must exist.
+func openExisting(cfg *config.Config, stderr io.Writer) (*store.DB, error) {
+	if err := mustExist(cfg.DB); err != nil {
+		return nil, err
+	}
+	return openOrCreate(cfg, stderr)
+}
+
 // openOrCreate opens the database for writing. It may have to build an index
 // first that an older version did not have, which it tells.
 func openOrCreate(cfg *config.Config, stderr io.Writer) (*store.DB, error) {

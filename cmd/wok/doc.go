@@ -4,14 +4,14 @@
 // the flags and whose run does the work, with everything it reads and writes as
 // arguments. What several of them need stands beside them: the configuration
 // (globals.go), what it means to the packages (options.go), the database
-// (database.go), filters (filters.go), queries as lines (stream.go), progress
-// (progress.go).
+// (database.go), filters (filters.go), queries as lines (stream.go), files that
+// may be compressed (infile.go, outfile.go), progress (progress.go).
 //
 // This is the only package that reads the configuration and the environment,
 // handles signals and exits; and there main alone exits. It decides nothing
 // about events: what is stored, found and sent is the business of the packages
 // it wires together.
 //
-// Goroutines: one waits for signals, and under relay one serves. All others
-// belong to the packages used.
+// Goroutines: one waits for signals, and under relay one serves, one sweeps and
+// one applies the rules of retention. All others belong to the packages used.
 package main

@@ -82,6 +82,9 @@ func (g *globals) load(stderr io.Writer, more ...string) (config.Config, error) 
 	if err := checkSoftware(cfg.Relay.Info.Software); err != nil {
 		return cfg, usageError{fmt.Errorf("configuration: %w", err)}
 	}
+	if _, err := parseRules(cfg.Retention.Rules); err != nil {
+		return cfg, usageError{fmt.Errorf("configuration: %w", err)}
+	}
 	for _, w := range warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", w)
 	}

@@ -50,9 +50,13 @@ func newMeter(w io.Writer, unit string, total int64, bytes bool) *meter {
 // at shows that the work has come to done of the total and to n units. It is
 // cheap enough to be called for each of them.
 func (m *meter) at(done int64, n int) {
-	if n%256 != 0 { // the clock costs more than the rest
-		return
+	if n%256 == 0 { // the clock costs more than the rest
+		m.now(done, n)
 	}
+}
+
+// now is at for those who call it seldom.
+func (m *meter) now(done int64, n int) {
 	now := time.Now()
 	every := lineEvery
 	if m.bar != nil {

@@ -7,9 +7,10 @@ type Config struct {
 	// Directory of the database. It is created where it does not exist.
 	DB string
 
-	DBParams DBParams
-	Events   Events
-	Relay    Relay
+	DBParams  DBParams
+	Events    Events
+	Retention Retention
+	Relay     Relay
 
 	sources [len(keys)]string // where the value of each key is from
 }
@@ -66,6 +67,19 @@ type Events struct {
 	// its nonce tag must name as its aim. Events that a file brings in, and
 	// requests to vanish, need none. 0: no proof of work is asked for. (bits)
 	MinPoWDifficulty int
+}
+
+// Retention is the group retention: Which events a running relay removes.
+type Retention struct {
+	// Rules by semicolons, each with kinds, or else for all regular kinds but
+	// 5 and 62, and with one bound: "kind=7 age=90d; kind=1,6 perAuthor=1000;
+	// maxEvents=5000000; maxSize=50GB". docs/operations.md says what each
+	// removes, and which events go first. Nothing brings them back.
+	Rules string
+
+	// How long the relay rests between two applications of all the rules.
+	// (seconds)
+	IntervalSeconds int
 }
 
 // Relay is the group relay: The websocket side.
@@ -307,6 +321,8 @@ func Default() (c Config) {
 	c.Events.MaxNumTags = 10000
 	c.Events.MaxTagValSize = 0
 	c.Events.MinPoWDifficulty = 0
+	c.Retention.Rules = ""
+	c.Retention.IntervalSeconds = 60
 	c.Relay.Bind = "127.0.0.1"
 	c.Relay.Port = 7777
 	c.Relay.NoFiles = 524288
@@ -380,6 +396,8 @@ func (c *Config) fields() [len(keys)]any {
 		&c.Events.MaxNumTags,
 		&c.Events.MaxTagValSize,
 		&c.Events.MinPoWDifficulty,
+		&c.Retention.Rules,
+		&c.Retention.IntervalSeconds,
 		&c.Relay.Bind,
 		&c.Relay.Port,
 		&c.Relay.NoFiles,
@@ -499,6 +517,14 @@ var keys = [...]Key{
 	{
 		Name: "events.minPowDifficulty", Type: Int, Unit: "bits", Max: 256,
 		Help: "Leading zero bits that the id of an event must have (NIP-13), and that its nonce tag must name as its aim. Events that a file brings in, and requests to vanish, need none. 0: no proof of work is asked for.",
+	},
+	{
+		Name: "retention.rules", Type: String,
+		Help: "Rules by semicolons, each with kinds, or else for all regular kinds but 5 and 62, and with one bound: \"kind=7 age=90d; kind=1,6 perAuthor=1000; maxEvents=5000000; maxSize=50GB\". docs/operations.md says what each removes, and which events go first. Nothing brings them back.",
+	},
+	{
+		Name: "retention.intervalSeconds", Type: Int, Unit: "seconds", Min: 1, Max: 86400,
+		Help: "How long the relay rests between two applications of all the rules.",
 	},
 	{
 		Name: "relay.bind", Type: String, Restart: true,

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
+
+	"wok/index"
 )
 
 // ErrStop, returned by a callback, ends an iteration without an error.
@@ -40,7 +42,16 @@ type KeyInfo struct {
 // EachKey calls fn with every distinct key of a DupSort table, in order, and
 // how many values it has, until fn fails. The rules are those of [Txn.Each].
 func (t *Txn) EachKey(table int, fn func(key []byte, n uint64) error) error {
-	return t.iterate(table, nil, lmdb.First, lmdb.NextNoDup, func(c *cursor, key, _ []byte) error {
+	return t.EachKeyFrom(table, nil, fn)
+}
+
+// EachKeyFrom is [Txn.EachKey] from the first key of at least from on.
+func (t *Txn) EachKeyFrom(table int, from []byte, fn func(key []byte, n uint64) error) error {
+	op := uint(lmdb.First)
+	if len(from) > 0 {
+		op = lmdb.SetRange
+	}
+	return t.iterate(table, from, op, lmdb.NextNoDup, func(c *cursor, key, _ []byte) error {
 		t.Work.Seeks++
 		n, err := c.Count()
 		if err != nil {
@@ -75,6 +86,35 @@ func (t *Txn) EachKeyInfo(table int, fn func(key []byte, info KeyInfo) error) er
 			info.Pages++
 		}
 	})
+}
+
+// EachPosting calls fn with the postings of a list upwards, oldest first, from
+// the first one of at least from on, until fn fails. A step costs some five times
+// that of a [List], which goes downwards. The rules are those of [Txn.Each].
+func (t *Txn) EachPosting(table int, key []byte, from index.Posting, fn func(index.Posting) error) error {
+	c, err := t.cursor(table)
+	if err != nil {
+		return err
+	}
+	t.lists++
+	id := t.lists
+	c.at = id
+	t.Work.Seeks++
+	_, val, err := c.Get(key, from.Append(c.bound[:0]), lmdb.GetBothRange)
+	for ; err == nil; _, val, err = c.Get(key, nil, lmdb.NextDup) {
+		if err := fn(index.ReadPosting(val)); errors.Is(err, ErrStop) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if c.at != id {
+			return t.fail("read", table, errMoved)
+		}
+	}
+	if lmdb.IsNotFound(err) {
+		return nil
+	}
+	return t.fail("read", table, err)
 }
 
 // iterate moves the cursor of a table by op first and by next then.
@@ -167,4 +207,15 @@ func (t *Txn) freePages(txn uint64) (uint64, error) {
 			n += order.Uint64(val)
 		}
 	}
+}
+
+// UsedBytes returns how many bytes of the file are in use: all but its free
+// pages, which are written to before the file grows. In a read transaction only.
+func (t *Txn) UsedBytes() (uint64, error) {
+	info, err := t.env.info()
+	if err != nil {
+		return 0, err
+	}
+	free, err := t.FreePages()
+	return uint64(info.FileSize) - free*uint64(info.PageSize), err
 }

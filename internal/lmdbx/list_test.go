@@ -425,3 +425,39 @@ func BenchmarkSeek(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n/1000), "ns/seek")
 }
+
+// EachPosting goes up from any posting, in short lists as in long ones.
+func TestEachPosting(t *testing.T) {
+	env := open(t, lmdbx.Options{})
+	for _, n := range []int{1, 2, 1000} {
+		putList(t, env, key(n), ascending(n), n)
+	}
+	read(t, env, func(x *lmdbx.Txn) error {
+		for _, n := range []int{1, 2, 3, 1000} {
+			all := ascending(n)
+			if n == 3 { // there is no such list
+				all = nil
+			}
+			for _, skip := range []int{0, 1, 500, 999, 1000} {
+				from := index.Newest
+				if skip < len(all) {
+					from = all[skip]
+				}
+				var got []index.Posting
+				err := x.EachPosting(postings, key(n), from, func(p index.Posting) error { got = append(got, p); return nil })
+				if want := all[min(skip, len(all)):]; err != nil || !slices.Equal(got, want) {
+					t.Errorf("list of %d from %d on: %d postings, want %d (%v)", n, skip, len(got), len(want), err)
+				}
+			}
+			got := 0
+			if err := x.EachPosting(postings, key(n), index.Oldest, func(index.Posting) error { got++; return lmdbx.ErrStop }); err != nil || got != min(1, len(all)) {
+				t.Errorf("%d postings after the stop (%v)", got, err)
+			}
+		}
+		err := x.EachPosting(postings, key(2), index.Oldest, func(index.Posting) error { _, err := x.Length(postings, key(1)); return err })
+		if err == nil {
+			t.Error("an iteration went on from another place")
+		}
+		return nil
+	})
+}
