@@ -37,7 +37,8 @@ func archive(t testing.TB, db *store.DB, opts store.BackupOptions) ([]byte, stor
 func restore(t testing.TB, archives ...[]byte) (*store.DB, error) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "db")
-	r, err := store.NewRestore(store.Options{Dir: dir})
+	const mapSize = 1 << 30 // many are open at once
+	r, err := store.NewRestore(store.Options{Dir: dir, MapSize: mapSize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func restore(t testing.TB, archives ...[]byte) (*store.DB, error) {
 	if len(names) != 1 {
 		t.Errorf("a restore has left %q", names)
 	}
-	return testdb.Open(t, func(o *store.Options) { o.Dir = dir }), nil
+	return testdb.Open(t, func(o *store.Options) { o.Dir, o.MapSize = dir, mapSize }), nil
 }
 
 // content returns all events of db as text, with their levIds.
