@@ -12,6 +12,7 @@
 //	         was checked lately
 //	(policy) the place of rules that may take their time and need an event that
 //	         is what it says: the write-policy plugin
+//	encode   compression, where the database is told to
 //	gather   admitted events wait for the writer; ephemeral ones are handed on
 //	         and end here
 //	commit   one transaction for all that has gathered, synced to disk

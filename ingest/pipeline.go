@@ -89,10 +89,11 @@ type job struct {
 	seq   uint64 // the order in which workers took them
 	turn  int    // see gatherer.takeTurns
 
-	ev     *nostr.Event // once parsed
-	status store.Status // once committed
-	result Result       // once ended
-	ended  bool
+	ev      *nostr.Event // once parsed
+	payload []byte       // once verified; nil for plain
+	status  store.Status // once committed
+	result  Result       // once ended
+	ended   bool
 }
 
 // end ends the way of j.

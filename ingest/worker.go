@@ -52,6 +52,7 @@ func (w *worker) examine() {
 		return nil
 	})
 	w.each((*worker).verify)
+	w.each((*worker).encode)
 }
 
 // each passes the jobs that go on through one stage.
@@ -120,6 +121,10 @@ func (w *worker) verify(j *job) {
 		j.end(resultOf(j.id(), Ephemeral))
 	}
 }
+
+// encode makes the payload that the writer is to store, since there are several
+// workers and one writer.
+func (w *worker) encode(j *job) { j.payload = w.p.db.Encode(j.ev) }
 
 func (w *worker) signature(ev *nostr.Event) error {
 	if w.p.opts.SkipVerify {

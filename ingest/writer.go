@@ -94,7 +94,7 @@ func (w *writer) update(jobs []*job) (err error) {
 	return w.p.db.Update(func(b *store.Batch) error {
 		for _, j := range jobs {
 			var err error
-			if j.status, err = b.Put(j.ev); err != nil {
+			if j.status, err = b.PutEncoded(j.ev, j.payload); err != nil {
 				return fmt.Errorf("put event: %w", err)
 			}
 		}

@@ -177,9 +177,16 @@ func TestEncode(t *testing.T) {
 	if done := compress(t, db, store.CompressOptions{Form: all(d)}); done.Changed == 0 {
 		t.Errorf("the rest: %+v", done)
 	}
-	if err := db.SetCompression(t.Context(), parseCompression(t, "*=77")); !errors.Is(err, store.ErrNoDictionary) {
-		t.Errorf("set a dictionary that is not there: %v", err)
+	set(t, db, "*=77")
+	if payload := db.Encode(events[0]); payload != nil {
+		t.Errorf("compressed with a dictionary that is not there: %x", payload)
 	}
+	db.View(t.Context(), func(tx *store.Txn) error {
+		if l, err := tx.Lacking(parseCompression(t, "1=1 2=77 *=78 7=0")); !slices.Equal(l, []uint32{77, 78}) || err != nil {
+			t.Errorf("lacking %d, %v", l, err)
+		}
+		return nil
+	})
 }
 
 func parseCompression(t testing.TB, text string) store.Compression {
@@ -193,9 +200,7 @@ func parseCompression(t testing.TB, text string) store.Compression {
 
 func set(t testing.TB, db *store.DB, text string) {
 	t.Helper()
-	if err := db.SetCompression(t.Context(), parseCompression(t, text)); err != nil {
-		t.Fatal(err)
-	}
+	db.SetCompression(parseCompression(t, text))
 }
 
 // TestEncodeRaces removes the dictionary between the compression of an event and
@@ -375,4 +380,45 @@ func FuzzPayload(f *testing.F) {
 			t.Errorf("%d bytes, %v", len(json), err)
 		}
 	})
+}
+
+// TestKeepCompressed compresses what is there and what comes, and goes on after
+// a restart where it was.
+func TestKeepCompressed(t *testing.T) {
+	db := testdb.Open(t)
+	events := generated(t, 900)
+	put(t, db, events[:600]...)
+	before := contents(t, db)
+	trained(t, db, 8<<10)
+	keep := func(text string, more func()) (total store.Compressed) {
+		ctx, cancel := context.WithCancel(t.Context())
+		set(t, db, text)
+		passes := 0
+		db.KeepCompressed(ctx, 1, func(done store.Compressed, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			total.Seen += done.Seen
+			total.Changed += done.Changed
+			if passes++; passes == 1 && more != nil {
+				more()
+				return
+			}
+			cancel()
+		})
+		cancel()
+		return total
+	}
+	first := keep("*=1", func() { put(t, db, events[600:]...) })
+	if first.Changed < uint64(len(before)) {
+		t.Errorf("%+v of %d events", first, len(before))
+	}
+	for levID, json := range contents(t, db) {
+		if old, ok := before[levID]; ok && old != json {
+			t.Errorf("event %d has changed", levID)
+		}
+	}
+	if again := keep("*=1 1=0", nil); again.Changed == 0 || again.Seen < uint64(len(before)) {
+		t.Errorf("with another rule: %+v", again)
+	}
 }

@@ -38,7 +38,7 @@ func ParseCompression(text string) (Compression, error) {
 	for item := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' }) {
 		r, err := parseKindForm(item)
 		if err != nil {
-			return Compression{}, fmt.Errorf("compression: %q: %w", item, err)
+			return Compression{}, fmt.Errorf("%q: %w", item, err)
 		}
 		c.rules = append(c.rules, r)
 	}
@@ -120,29 +120,32 @@ func (c Compression) String() string {
 	return strings.Join(items, " ")
 }
 
-// SetCompression makes [DB.Encode] follow c from now on. A dictionary that is
-// not there is ErrNoDictionary, and nothing changes.
-func (db *DB) SetCompression(ctx context.Context, c Compression) error {
-	err := db.View(ctx, func(tx *Txn) error {
-		for _, r := range c.rules {
-			if r.form <= 0 {
-				continue
-			}
-			if _, ok, err := tx.Dictionary(uint32(r.form)); err != nil {
-				return err
-			} else if !ok {
-				return fmt.Errorf("%w: %d", ErrNoDictionary, r.form)
-			}
-			if _, err := tx.codec(uint32(r.form)); err != nil {
-				return err
-			}
+// Dictionaries returns the dictionaries that c names.
+func (c Compression) Dictionaries() (ids []uint32) {
+	for _, r := range c.rules {
+		if id := uint32(r.form); r.form > 0 && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
-		return nil
-	})
-	if err == nil {
-		db.compression.Store(&c)
 	}
-	return err
+	return ids
+}
+
+// SetCompression makes [DB.Encode] and [DB.KeepCompressed] follow c from now on.
+// Events for which it names a dictionary that is not there stay plain until
+// there is one.
+func (db *DB) SetCompression(c Compression) { db.compression.Store(&c) }
+
+// Lacking returns the dictionaries that c names and that are not there, or about
+// to be removed.
+func (tx *Txn) Lacking(c Compression) ([]uint32, error) {
+	lacking := c.Dictionaries()
+	there, err := tx.Dictionaries()
+	for _, d := range there {
+		if !d.Retired {
+			lacking = slices.DeleteFunc(lacking, func(id uint32) bool { return id == d.ID })
+		}
+	}
+	return lacking, err
 }
 
 // Encode returns the payload of ev, to be handed to [Batch.PutEncoded], in the

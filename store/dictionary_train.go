@@ -53,3 +53,27 @@ func TrainDictionary(samples [][]byte, size int) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// TryDictionary compresses the JSON of events with a dictionary as they would be
+// on their way in, and returns how many bytes they have before and after.
+func TryDictionary(dict []byte, events [][]byte) (before, after uint64, err error) {
+	c, err := newCodec(1, dict)
+	if err != nil {
+		return 0, 0, err
+	}
+	enc, err := c.quick()
+	if err != nil {
+		return 0, 0, err
+	}
+	var payload []byte
+	for _, json := range events {
+		before += uint64(len(json))
+		var smaller bool
+		if payload, smaller = c.appendFrame(payload[:0], enc, json); smaller {
+			after += uint64(len(payload))
+		} else {
+			after += uint64(plainSize(json))
+		}
+	}
+	return before, after, nil
+}

@@ -49,7 +49,11 @@ func openOrCreate(cfg *config.Config, stderr io.Writer) (*store.DB, error) {
 	opts.Building = func(name string, done, last uint64) {
 		fmt.Fprintf(stderr, "building the new index %s: %d of %d\n", name, done, last)
 	}
-	return store.Open(opts)
+	db, err := store.Open(opts)
+	if err == nil {
+		followCompression(cfg, db)
+	}
+	return db, err
 }
 
 // read loads the configuration and runs fn on the database, read-only.

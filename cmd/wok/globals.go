@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wok/internal/config"
+	"wok/store"
 )
 
 // globals are the flags that every command has.
@@ -78,6 +79,9 @@ func (g *globals) load(stderr io.Writer, more ...string) (config.Config, error) 
 	}
 	if _, err := ownURLs(&cfg); err != nil {
 		return cfg, usageError{fmt.Errorf("configuration: %w", err)}
+	}
+	if _, err := store.ParseCompression(cfg.DBParams.Compression); err != nil {
+		return cfg, usageError{fmt.Errorf("configuration: dbParams.compression: %w", err)}
 	}
 	if err := checkSoftware(cfg.Relay.Info.Software); err != nil {
 		return cfg, usageError{fmt.Errorf("configuration: %w", err)}

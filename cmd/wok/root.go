@@ -44,6 +44,7 @@ func newRoot(g *globals) *cobra.Command {
 		newScan(g), newExplain(g),
 		newInfo(g), newCheck(g),
 		newBackup(g), newRestore(g), newCompact(g),
+		newDict(g),
 		newVersion(g),
 	)
 	root.SetFlagErrorFunc(plainFlagError)

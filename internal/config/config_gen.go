@@ -33,6 +33,13 @@ type DBParams struct {
 	// With less free disk than this, events are refused with `error:` until
 	// there is more again; reading goes on. 0: no such limit. (bytes)
 	MinFreeBytes int64
+
+	// Which dictionary stored events are compressed with, see `wok dict`:
+	// `off`, the id of a dictionary for all of them, or one a kind, such as
+	// `9735=2 30000-39999=3 1059=off *=1`. New events are compressed on their
+	// way in, those already stored in the background. 0 is compression without
+	// a dictionary, which pays for long events. What is off is left as it is.
+	Compression string
 }
 
 // Events is the group events: Which events are taken. The bounds on size
@@ -314,6 +321,7 @@ func Default() (c Config) {
 	c.DBParams.MapSize = 10995116277760
 	c.DBParams.NoReadAhead = false
 	c.DBParams.MinFreeBytes = 268435456
+	c.DBParams.Compression = "off"
 	c.Events.MaxEventSize = 524288
 	c.Events.RejectEventsNewerThanSeconds = 900
 	c.Events.RejectEventsOlderThanSeconds = 0
@@ -388,6 +396,7 @@ func (c *Config) fields() [len(keys)]any {
 		&c.DBParams.MapSize,
 		&c.DBParams.NoReadAhead,
 		&c.DBParams.MinFreeBytes,
+		&c.DBParams.Compression,
 		&c.Events.MaxEventSize,
 		&c.Events.RejectEventsNewerThanSeconds,
 		&c.Events.RejectEventsOlderThanSeconds,
@@ -484,6 +493,10 @@ var keys = [...]Key{
 	{
 		Name: "dbParams.minFreeBytes", Type: Size, Unit: "bytes",
 		Help: "With less free disk than this, events are refused with `error:` until there is more again; reading goes on. 0: no such limit.",
+	},
+	{
+		Name: "dbParams.compression", Type: String, Restart: true,
+		Help: "Which dictionary stored events are compressed with, see `wok dict`: `off`, the id of a dictionary for all of them, or one a kind, such as `9735=2 30000-39999=3 1059=off *=1`. New events are compressed on their way in, those already stored in the background. 0 is compression without a dictionary, which pays for long events. What is off is left as it is.",
 	},
 	{
 		Name: "events.maxEventSize", Type: Size, Unit: "bytes", Min: 512, Max: 67108864,
