@@ -42,7 +42,7 @@ func newDictTrain(g *globals) *cobra.Command {
 		RunE:  g.begin(c.run),
 	}
 	filterFlag(cmd, &c.filter)
-	cmd.Flags().IntVar(&c.limit, "limit", 5000, "make it from up to `N` events")
+	cmd.Flags().IntVar(&c.limit, "limit", 3000, "make it from up to `N` events")
 	cmd.Flags().IntVar(&c.size, "dictSize", 112640, "make it of about `N` bytes")
 	return cmd
 }
