@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 
 	"wok/packed"
@@ -56,11 +57,19 @@ func (tx *Txn) timeSample() (*timeSample, error) {
 			s.times = append(s.times, v.CreatedAt())
 			return ErrStop
 		})
-		if err != nil {
-			return nil, err
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			return nil, tx.settle(s, err)
 		}
 	}
-	slices.Sort(s.times)
-	tx.db.sample.Store(s)
-	return s, nil
+	return s, tx.settle(s, nil)
+}
+
+// settle makes s the sample to go by. After a damaged page it is what came before
+// that, for the next transaction: this one can read nothing more.
+func (tx *Txn) settle(s *timeSample, err error) error {
+	if err == nil || errors.Is(err, ErrDamaged) {
+		slices.Sort(s.times)
+		tx.db.sample.Store(s)
+	}
+	return err
 }

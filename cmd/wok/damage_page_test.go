@@ -102,7 +102,7 @@ func TestDamagedPage(t *testing.T) {
 	if spoil(t, dir, eventPage(t, events[200])) == 0 {
 		t.Fatal("the event is on no page")
 	}
-	for _, args := range [][]string{{"export"}, {"export", "--reverse"}, {"scan", "{}"}, {"scan", `{"kinds":[0,1,3,6,7,9735,30023,10002,4]}`}} {
+	for _, args := range [][]string{{"export"}, {"export", "--reverse"}, {"scan", "{}"}, {"scan", `{"since":1}`}, {"export", "--since", "1"}, {"scan", `{"kinds":[0,1,3,6,7,9735,30023,10002,4]}`}} {
 		var out, talk bytes.Buffer
 		code := execute(t.Context(), append([]string{"--db", dir}, args...), stdio{out: &out, err: &talk})
 		n := strings.Count(out.String(), "\n")

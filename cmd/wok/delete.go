@@ -143,16 +143,14 @@ func (d *deletion) spared(v packed.View) bool {
 // A query goes through the events that are to be removed, slice by slice.
 type query struct {
 	of *deletion
-	*planner.Query
+	lateQuery
 }
 
 // run runs a slice and reports whether there is more.
 func (q *query) run(tx *store.Txn, fn func(uint64, packed.View) bool) (more bool, err error) {
-	if q.Query == nil {
-		opts := planner.Options{Visible: func(v packed.View) bool { return !q.of.spared(v) }}
-		if q.Query, err = planner.New(tx, q.of.filters, opts); err != nil {
-			return false, err
-		}
+	opts := planner.Options{Visible: func(v packed.View) bool { return !q.of.spared(v) }}
+	if ok, err := q.plan(tx, q.of.filters, opts); !ok {
+		return true, err
 	}
 	done, err := q.Run(tx, planner.Budget{Deadline: time.Now().Add(sliceTime)}, fn)
 	return !done, err

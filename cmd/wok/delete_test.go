@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"regexp"
+	"strconv"
+	"sync"
 	"testing"
 
 	"wok/internal/testdb"
@@ -69,4 +72,65 @@ func deleteKilled(t *testing.T, dir string, all []testdb.Event, before int) int 
 		t.Errorf("of %d events %d are left; %s", before, left, p.cmd.ProcessState)
 	}
 	return left
+}
+
+// A delete beside a relay that is published to, both killed: what was answered
+// with OK is there, what was not to go is there, and every row is right.
+func TestDeleteBesideRelay(t *testing.T) {
+	dir, events := closedDB(t, 3000)
+	relay, url := startRelay(t, "--db", dir)
+	l := newLedger()
+	for _, ev := range events {
+		if ev.Kind != 6 && ev.Kind != 7 {
+			l.keep([]string{ev.ID})
+		}
+	}
+	var publishers sync.WaitGroup
+	p := newPublisher(t, url, l, 500, 1)
+	publishers.Go(p.write)
+	publishers.Go(p.read)
+	<-l.after(50)
+	del := start(t, "--db", dir, "delete", "--filter", `{"kinds":[6,7]}`)
+	<-l.after(100)
+	del.kill()
+	<-l.after(50) // the relay gets over a lock that the other held
+	relay.kill()
+	publishers.Wait()
+	db, err := store.Open(store.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	testdb.Check(t, db)
+	if err := db.View(t.Context(), func(tx *store.Txn) error { return l.compare(t, tx) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// What lies on a damaged page stays, with some of its neighbours that cannot be
+// taken out beside it, and is counted; all else goes.
+func TestDeleteOfDamagedPage(t *testing.T) {
+	dir, events := closedDB(t, 400)
+	if spoil(t, dir, eventPage(t, events[200])) == 0 {
+		t.Fatal("the event is on no page")
+	}
+	var out, talk bytes.Buffer
+	code := execute(t.Context(), []string{"--db", dir, "delete", "--filter", `{"since":1}`}, stdio{out: &out, err: &talk})
+	m := regexp.MustCompile(`(?m)^all +(\d+)$[^^]*^removed (\d+) events`).FindStringSubmatch(out.String())
+	stay := regexp.MustCompile(`(\d+) events cannot be read, and stay; see wok check`).FindStringSubmatch(talk.String())
+	if code != exitFailed || m == nil || stay == nil {
+		t.Fatalf("exit code %d\n%s%s", code, out.String(), talk.String())
+	}
+	if atoi(t, m[2]) < 300 || atoi(t, m[2])+atoi(t, stay[1]) < atoi(t, m[1]) {
+		t.Errorf("%s were there, %s were removed, %s stay", m[1], m[2], stay[1])
+	}
+}
+
+func atoi(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -5,7 +5,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +17,7 @@ import (
 	"wok/ingest"
 	"wok/internal/testdb"
 	"wok/nostr"
+	"wok/packed"
 	"wok/store"
 )
 
@@ -103,5 +108,69 @@ func TestExportOrder(t *testing.T) {
 				t.Errorf("%v, %d a window, oldest first:\n%s\nwant the reverse of\n%s", in, size, got, ids(want))
 			}
 		}
+	}
+}
+
+// patience is a context that ends when it has been asked for its end often enough.
+type patience struct {
+	context.Context
+	left int
+}
+
+func (p *patience) Err() error {
+	if p.left--; p.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// An export that is ended leaves a part that is sound as far as it goes, and
+// nothing under the name of the whole.
+func TestExportEnded(t *testing.T) {
+	db, events := stored(t, 3000)
+	for _, name := range []string{"all.jsonl", "all.jsonl.zst", "all.jsonl.gz"} {
+		name := filepath.Join(t.TempDir(), name)
+		var talk bytes.Buffer
+		c := exportCmd{until: packed.MaxCreatedAt}
+		err := c.toFile(&patience{t.Context(), 4}, db, name, []*nostr.Filter{nostr.NewFilter()}, stdio{err: &talk})
+		if !errors.Is(err, context.Canceled) || !strings.Contains(talk.String(), "events are in "+name+".part") {
+			t.Errorf("%v, said %s", err, talk.String())
+		}
+		if exists(name) {
+			t.Errorf("%s is there", name)
+		}
+		ins, err := openInputs([]string{name + ".part"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := io.ReadAll(ins[0])
+		ins.close()
+		got := ids(decode(t, string(part)))
+		slices.Reverse(got)
+		if want := ids(events); err != nil || len(got) == 0 || len(got) == len(want) || !slices.Equal(got, want[len(want)-len(got):]) {
+			t.Errorf("%s: %d of %d events (%v)", name, len(got), len(want), err)
+		}
+	}
+}
+
+// Two processes do not write one file.
+func TestExportAtOnce(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "all.jsonl")
+	first, err := createOutput(name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := createOutput(name, true); err == nil || !strings.Contains(err.Error(), "another process is writing") {
+		t.Errorf("%v", err)
+	}
+	fmt.Fprint(first, "mine")
+	if err := os.WriteFile(name, []byte("theirs"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.commit(); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("%v", err)
+	}
+	if b, err := os.ReadFile(name); string(b) != "theirs" {
+		t.Errorf("%q %v", b, err)
 	}
 }

@@ -74,13 +74,10 @@ func looksLike(json []byte, v packed.View) bool {
 
 // query writes the stored events that match the filters, newest first.
 func (s *stream) query(ctx context.Context, filters []*nostr.Filter) error {
-	var q *planner.Query
+	var q lateQuery
 	err := s.run(ctx, func(tx *store.Txn, b planner.Budget) (bool, error) {
-		if q == nil {
-			var err error
-			if q, err = planner.New(tx, filters, planner.Options{}); err != nil {
-				return false, err
-			}
+		if ok, err := q.plan(tx, filters, planner.Options{}); !ok {
+			return false, err
 		}
 		var failure error
 		done, err := q.Run(tx, b, func(levID uint64, v packed.View) (more bool) {
@@ -89,11 +86,35 @@ func (s *stream) query(ctx context.Context, filters []*nostr.Filter) error {
 		})
 		return done, cmp.Or(failure, err)
 	})
-	if q != nil {
+	if q.Query != nil {
 		s.lost += q.Lost()
 		s.work = q.Work()
 	}
 	return s.finish(err)
+}
+
+// A lateQuery is a query that is planned in the first transaction it runs in.
+type lateQuery struct {
+	*planner.Query
+	failed bool
+}
+
+// plan plans the query unless that was done, and reports whether it can run in
+// tx. Where planning meets a damaged page it cannot, and the next transaction
+// plans without what that page would tell, if that can be done without.
+func (q *lateQuery) plan(tx *store.Txn, filters []*nostr.Filter, opts planner.Options) (ok bool, err error) {
+	if q.Query != nil {
+		return true, nil
+	}
+	q.Query, err = planner.New(tx, filters, opts)
+	if err == nil {
+		return true, nil
+	}
+	q.Query = nil
+	if errors.Is(err, store.ErrDamaged) && !q.failed {
+		q.failed, err = true, nil
+	}
+	return false, err
 }
 
 // run runs fn in one transaction after another, until it is done, and writes

@@ -160,12 +160,10 @@ func (s *stream) readable(ctx context.Context, at uint64) bool {
 
 // levIDs returns the events that match the filters, newest first.
 func (s *stream) levIDs(ctx context.Context, filters []*nostr.Filter) (found []uint64, err error) {
-	var q *planner.Query
+	var q lateQuery
 	err = s.run(ctx, func(tx *store.Txn, _ planner.Budget) (done bool, err error) {
-		if q == nil {
-			if q, err = planner.New(tx, filters, planner.Options{}); err != nil {
-				return false, err
-			}
+		if ok, err := q.plan(tx, filters, planner.Options{}); !ok {
+			return false, err
 		}
 		done, err = q.Run(tx, planner.Budget{}, func(levID uint64, _ packed.View) bool {
 			found = append(found, levID)
@@ -178,7 +176,7 @@ func (s *stream) levIDs(ctx context.Context, filters []*nostr.Filter) (found []u
 		}
 		return done, err
 	})
-	if q != nil {
+	if q.Query != nil {
 		s.lost += q.Lost()
 	}
 	return found, err
