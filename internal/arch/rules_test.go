@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"internal/invariants": {},
 	"internal/lmdbx":      {"packed", "index", "internal/invariants"},
 	"internal/negentropy": {"packed", "index"},
+	"internal/strfry":     {"packed", "nostr"},
 	"internal/testdb":     {"packed", "index", "nostr", "store", "planner", "ingest"},
 }
 
