@@ -31,6 +31,11 @@ type Options struct {
 	// SkipVerify takes signatures on trust. Ids are still checked.
 	SkipVerify bool
 
+	// Inspect is asked about every event that was parsed, before the rules:
+	// raw is its text as submitted, and an error refuses it as one of
+	// Rules would. It is called by several goroutines at once. Default: none.
+	Inspect func(raw []byte, ev *nostr.Event) error
+
 	// Ephemeral is handed every accepted event of an ephemeral kind, which may
 	// be kept and must not be changed. It is called by several goroutines at
 	// once, must not block, and returns before the submitter is told. Default:
@@ -47,6 +52,9 @@ func (o Options) withDefaults() Options {
 	o.QueueBytes = cmp.Or(o.QueueBytes, 32<<20)
 	o.MaxBatchEvents = cmp.Or(o.MaxBatchEvents, 1000)
 	o.MaxBatchBytes = cmp.Or(o.MaxBatchBytes, 8<<20)
+	if o.Inspect == nil {
+		o.Inspect = func([]byte, *nostr.Event) error { return nil }
+	}
 	if o.Ephemeral == nil {
 		o.Ephemeral = func(*nostr.Event) {}
 	}

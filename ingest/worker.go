@@ -84,6 +84,10 @@ func (w *worker) read(j *job) {
 		j.end(refused(claimedID(j.Raw), err))
 		return
 	}
+	if err := w.p.opts.Inspect(j.Raw, j.ev); err != nil {
+		j.end(refused(j.id(), err))
+		return
+	}
 	if err := rules.check(j.ev, &j.Source, w.p.opts.Now()); err != nil {
 		j.end(refused(j.id(), err))
 	}
