@@ -115,7 +115,7 @@ func accept(p *lmdbx.Peek, readOnly bool) error {
 	meta := index.Tables[index.TableMeta].Name
 	if !slices.Contains(p.Tables, meta) {
 		if slices.ContainsFunc(p.Tables, func(t string) bool { return strings.HasPrefix(t, "rasgueadb_") }) {
-			return errors.New("this is a strfry database, wok cannot open it as its own; export it with strfry and import that")
+			return errors.New("this is a strfry database, wok cannot open it as its own; give wok another directory (db, or --db) and bring the events over with wok migrate strfry")
 		}
 		names := fmt.Sprintf("%q", p.Tables[:min(4, len(p.Tables))])
 		return fmt.Errorf("this LMDB database is not wok's: it has tables %s", strings.Trim(names, "[]"))

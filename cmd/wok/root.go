@@ -40,7 +40,7 @@ func newRoot(g *globals) *cobra.Command {
 	g.flags(root)
 	root.AddCommand(
 		newRelay(g),
-		newImport(g), newExport(g), newDelete(g),
+		newImport(g), newExport(g), newDelete(g), newMigrate(g),
 		newScan(g), newExplain(g),
 		newInfo(g), newCheck(g),
 		newBackup(g), newRestore(g), newCompact(g),
