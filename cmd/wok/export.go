@@ -29,6 +29,9 @@ place until then. After Ctrl-C what came until then is in FILE.part.
 Beside a running relay, events that come or go meanwhile may be there or not.
 What cannot be read is left out and told of; the exit code is 1 then.
 
+With --fried each line has one more field, strfry's packed form of the event, by
+which strfry import --fried takes it without looking further.
+
   wok export backup.jsonl.zst
   wok export --since 1735689600 --until 1767225599 2025.jsonl.gz
   wok export --filter '{"kinds":[0,3,10002]}' | ssh other wok import`
@@ -40,6 +43,7 @@ type exportCmd struct {
 	reverse      bool
 	filter       string
 	force        bool
+	fried        bool
 }
 
 func newExport(g *globals) *cobra.Command {
@@ -57,6 +61,7 @@ func newExport(g *globals) *cobra.Command {
 	fs.BoolVar(&c.reverse, "reverse", false, "newest first")
 	fs.StringVar(&c.filter, "filter", "", "only events that match `FILTER`")
 	fs.BoolVar(&c.force, "force", false, "replace FILE where it exists")
+	fs.BoolVar(&c.fried, "fried", false, "with strfry's packed form in each line")
 	fs.Lookup("since").DefValue, fs.Lookup("until").DefValue = "0", "0" // no bound: not worth a word in the help
 	return cmd
 }
@@ -92,6 +97,9 @@ func (c *exportCmd) filters() ([]*nostr.Filter, error) {
 }
 
 func (c *exportCmd) write(ctx context.Context, s *stream, filters []*nostr.Filter) error {
+	if c.fried {
+		s.line = friedLine
+	}
 	return s.export(ctx, filters, span{c.since, c.until}, c.reverse, windowEvents)
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wok/ingest"
+	"wok/internal/strfry"
+	"wok/nostr"
 	"wok/store"
 )
 
@@ -23,6 +25,10 @@ events are read and not stored. The database is made where there is none.
 Files, and stdin, that are compressed with zstd or gzip are decompressed; their
 first bytes tell, not their names. One that was cut or damaged is an error, and
 what came before that is stored.
+
+An export of strfry's with packed events in it is read with or without --fried;
+with it, a line whose packed event is not that of the line is rejected. Nothing
+is taken from the packed event.
 
 A bad line costs only itself. The summary at the end says how many there were,
 why, and in which lines. The exit code is 0 when all input was read, also if
@@ -41,6 +47,7 @@ type importCmd struct {
 	noVerify     bool
 	writeBatch   int
 	debounce     int
+	fried        bool
 }
 
 func newImport(g *globals) *cobra.Command {
@@ -56,6 +63,7 @@ func newImport(g *globals) *cobra.Command {
 	fs.BoolVar(&c.noVerify, "no-verify", false, "take signatures on trust; ids are still checked")
 	fs.IntVar(&c.writeBatch, "write-batch", 10000, "write up to `N` events in one transaction")
 	fs.IntVar(&c.debounce, "debounce-millis", 0, "no effect: `N` is taken for the sake of strfry's scripts")
+	fs.BoolVar(&c.fried, "fried", false, "check strfry's packed form in each line")
 	return cmd
 }
 
@@ -118,6 +126,7 @@ func (c *importCmd) feed(ctx context.Context, db *store.DB, rules ingest.Rules, 
 		QueueBytes:     queueBytes,
 		MaxBatchEvents: c.writeBatch,
 		MaxBatchBytes:  queueBytes / 2,
+		Inspect:        c.inspect(),
 	})
 	meter := newMeter(io.err, "events", inputs.size(), true)
 	defer meter.clear()
@@ -149,6 +158,14 @@ func (c *importCmd) importOne(ctx context.Context, p *ingest.Pipeline, in *input
 	sum.raw += in.raw.Load()
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.name, err)
+	}
+	return nil
+}
+
+// inspect returns what else is asked about each line.
+func (c *importCmd) inspect() func([]byte, *nostr.Event) error {
+	if c.fried {
+		return strfry.CheckFried
 	}
 	return nil
 }
