@@ -135,6 +135,11 @@ func (c *conn) nextParcels(parcels []parcel, frames []byte) ([]parcel, []byte) {
 	frames = append(frames, c.out.pong...)
 	c.out.pong = nil
 	parcels = c.out.take(parcels, gatherBytes)
+	m := &c.srv.marks
+	if c.out.bytes <= m.low && len(c.parked) > 0 { // also where what waited was dropped
+		c.srv.sched.add(c, resumed, c.parked...)
+		c.parked = nil
+	}
 	if len(parcels) == 0 && len(frames) == 0 {
 		c.out.writing = false
 		c.changed.Broadcast()
@@ -143,13 +148,8 @@ func (c *conn) nextParcels(parcels []parcel, frames []byte) ([]parcel, []byte) {
 		}
 		return parcels, frames
 	}
-	m := &c.srv.marks
 	if before > m.read && c.out.bytes <= m.read {
 		c.changed.Broadcast()
-	}
-	if c.out.bytes <= m.low && len(c.parked) > 0 {
-		c.srv.sched.add(c, resumed, c.parked...)
-		c.parked = nil
 	}
 	return parcels, frames
 }

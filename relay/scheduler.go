@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,6 +85,25 @@ func (s *scheduler) add(c *conn, st standing, jobs ...job) {
 	c.turns[st] = append(c.turns[st], jobs...)
 	for range jobs {
 		s.wake.Signal()
+	}
+}
+
+// drop takes out the job that feeds sub, if it waits for its turn. So no more
+// wait than are open, however quickly a client opens and closes.
+func (s *scheduler) drop(c *conn, sub *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for st := range c.turns {
+		jobs := c.turns[st]
+		at := slices.IndexFunc(jobs, func(j job) bool { return j.subscription() == sub })
+		switch {
+		case at < 0:
+		case len(jobs) > 1:
+			c.turns[st] = slices.Delete(jobs, at, at+1)
+		default:
+			c.turns[st] = nil
+			s.rings[st] = slices.DeleteFunc(s.rings[st], func(other *conn) bool { return other == c })
+		}
 	}
 }
 

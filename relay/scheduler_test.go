@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -58,4 +59,57 @@ func TestTurns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A query that has paused goes on although what it waited for was dropped, and
+// not sent.
+func TestParkedGoesOnAfterClose(t *testing.T) {
+	s := &Server{marks: marks{high: 1000, low: 250, read: 2000}, sched: newScheduler(nil, 0)}
+	c := &conn{srv: s, subs: map[string]*subscription{}}
+	c.changed.L = &c.mu
+	flood, rare := newSubscription(c, "flood", nil), newSubscription(c, "rare", nil)
+	c.out.writing = true // and is sending
+	c.out.push(parcel{sub: flood, frames: make([]byte, 1000)})
+	if o := c.pause(rare, &scan{sub: rare}); o != parked {
+		t.Fatalf("outcome %d, want parked", o)
+	}
+	c.mu.Lock()
+	c.end(flood)
+	c.mu.Unlock()
+	c.nextParcels(nil, nil)
+	if _, ok := s.sched.take(); !ok {
+		t.Error("the query waits for ever")
+	}
+}
+
+// TestReplacedWhileWaiting has requests replaced that have had no turn yet: no
+// more of them are kept than are open.
+func TestReplacedWhileWaiting(t *testing.T) {
+	r := startRelayOn(t, store.Options{Readers: 1})
+	c := r.dial()
+	held, release := make(chan struct{}), make(chan struct{})
+	go r.db.View(context.Background(), func(*store.Txn) error {
+		close(held)
+		<-release
+		return nil
+	})
+	<-held
+	const times = 1000
+	for i := range times {
+		c.send(`["REQ","a",{"kinds":[%d]}]`, i)
+		c.send(`["REQ","b%d",{}]`, i)
+		c.send(`["CLOSE","b%d"]`, i)
+	}
+	conn := r.conn()
+	until(t, "all are read", func() bool { return r.Metrics().FromClients["CLOSE"] == times })
+	r.sched.mu.Lock()
+	n := len(conn.turns[fresh]) + len(conn.turns[resumed])
+	r.sched.mu.Unlock()
+	if n > 1 {
+		t.Errorf("%d queries wait, of which 1 is open", n)
+	}
+	close(release)
+	for m := ""; m != `["EOSE","a"]`; m = c.recv() {
+	}
+	c.quiet()
 }

@@ -95,6 +95,9 @@ func (c *conn) end(s *subscription) {
 	s.held = nil
 	c.out.drop(s)
 	c.parked = slices.DeleteFunc(c.parked, func(j job) bool { return j.subscription() == s })
+	if !s.live {
+		c.srv.sched.drop(c, s)
+	}
 	if c.subs[s.id] == s {
 		delete(c.subs, s.id)
 		c.values -= s.values
