@@ -285,7 +285,7 @@ func (c *conn) leave(err error) {
 	defer c.mu.Unlock()
 	var closed *websocket.CloseError
 	switch said := c.sock.lastWords(); {
-	case errors.As(err, &closed):
+	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure: // which means that no close came
 		if !c.out.closing {
 			c.out.clear() // who says goodbye does not want the rest
 		}

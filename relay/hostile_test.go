@@ -173,3 +173,22 @@ func TestHalfHandshake(t *testing.T) {
 		t.Error("still open: ", err)
 	}
 }
+
+// TestHalfBody ends a request whose body does not come.
+func TestHalfBody(t *testing.T) {
+	for _, head := range []string{"GET / HTTP/1.1", "POST / HTTP/1.1", "GET /nothing HTTP/1.1"} {
+		r := &testRelay{t: t, db: testdb.Open(t)}
+		r.adjust = func(s *Server) { s.headerTime = 10 * time.Millisecond }
+		r.serve(r.db)
+		nc, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		io.WriteString(nc, head+"\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
+		nc.SetReadDeadline(time.Now().Add(patience))
+		if _, err := io.ReadAll(nc); err != nil {
+			t.Errorf("%s: still open: %v", head, err)
+		}
+	}
+}

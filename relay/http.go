@@ -20,6 +20,7 @@ const nostrJSON = "application/nostr+json"
 // handler returns what answers requests, all on one path (01-R45).
 func (s *Server) handler(ctx context.Context) http.Handler {
 	upgrader := &websocket.Upgrader{
+		HandshakeTimeout:  answerTime,
 		WriteBufferPool:   &s.handshakes,
 		CheckOrigin:       func(*http.Request) bool { return true }, // web clients are anywhere
 		EnableCompression: s.opts.Compression,

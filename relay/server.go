@@ -99,12 +99,12 @@ func (s *Server) Serve(ln net.Listener, pipe *ingest.Pipeline) error {
 	}
 	s.cancel = cancel
 	s.http = &http.Server{
-		Handler:           s.handler(ctx),
-		ReadHeaderTimeout: s.headerTime,
-		WriteTimeout:      answerTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what clients do wrong
+		Handler:        s.handler(ctx),
+		ReadTimeout:    s.headerTime, // with the body, which nobody wants
+		WriteTimeout:   answerTime,
+		IdleTimeout:    idleTime,
+		MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what clients do wrong
 	}
 	server := s.http
 	err := s.start(ctx)

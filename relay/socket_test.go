@@ -1,6 +1,9 @@
 package relay
 
 import (
+	"bytes"
+	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -82,5 +85,25 @@ func TestNoBufferWhileIdle(t *testing.T) {
 	until(t, "the connection has ended", func() bool { return len(r.openConns()) == 0 })
 	if conn.sock.buf != nil || conn.sock.rest != nil {
 		t.Errorf("%d bytes are held", cap(conn.sock.buf))
+	}
+}
+
+// A client that ends its side without a close is told of no code that stands for
+// just that (RFC 6455, 7.4.1).
+func TestHalfClosed(t *testing.T) {
+	for _, sent := range [][]byte{nil, {0x81}, {0x81, 0x85, 0, 0, 0, 0, 'x'}} {
+		r := startRelay(t)
+		c := r.dial()
+		nc := c.ws.NetConn().(*net.TCPConn)
+		nc.Write(sent)
+		nc.CloseWrite()
+		nc.SetReadDeadline(time.Now().Add(patience))
+		got, err := io.ReadAll(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.HasSuffix(got, websocket.FormatCloseMessage(websocket.CloseAbnormalClosure, "")) {
+			t.Errorf("after % x: got % x", sent, got)
+		}
 	}
 }
