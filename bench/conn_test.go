@@ -109,13 +109,15 @@ func TestOK(t *testing.T) {
 	for message, want := range map[string]struct {
 		id       uint64
 		accepted bool
+		verdict  string
 	}{
-		`["OK","` + id + `",true,""]`:        {0x0123456789abcdef, true},
-		`["OK","` + id + `",false,"error:"]`: {0x0123456789abcdef, false},
+		`["OK","` + id + `",true,""]`:        {0x0123456789abcdef, true, `true,""]`},
+		`["OK","` + id + `",false,"error:"]`: {0x0123456789abcdef, false, `false,"error:"]`},
 		`["OK","",true,""]`:                  {},
 	} {
-		if id, accepted := okOf([]byte(message)); id != want.id || accepted != want.accepted {
-			t.Errorf("%s: %x, %v", message, id, accepted)
+		id, accepted, verdict := okOf([]byte(message))
+		if id != want.id || accepted != want.accepted || string(verdict) != want.verdict {
+			t.Errorf("%s: %x, %v, %s", message, id, accepted, verdict)
 		}
 	}
 }

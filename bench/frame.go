@@ -65,14 +65,15 @@ func verbOf(m []byte) verb {
 	return other
 }
 
-// okOf reads `["OK","<id>",true`.
-func okOf(m []byte) (id uint64, accepted bool) {
+// okOf reads `["OK","<id>",true,"..."]`. What follows the id is the verdict.
+func okOf(m []byte) (id uint64, accepted bool, verdict []byte) {
 	const idAt = len(`["OK","`)
-	const boolAt = idAt + 64 + len(`",`)
-	if len(m) <= boolAt {
-		return 0, false
+	const verdictAt = idAt + 64 + len(`",`)
+	if len(m) <= verdictAt {
+		return 0, false, nil
 	}
-	return idOf(m[idAt:]), m[boolAt] == 't'
+	verdict = m[verdictAt:]
+	return idOf(m[idAt:]), verdict[0] == 't', verdict
 }
 
 // idOf returns the first 64 bits of an id in hex, which are enough to tell the

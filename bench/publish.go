@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -147,7 +148,7 @@ func (l *lane) read() error {
 		case verbOf(m) != okay:
 			continue
 		}
-		id, accepted := okOf(m)
+		id, accepted, verdict := okOf(m)
 		i, ours := l.flight.index[id]
 		if !ours {
 			continue
@@ -158,7 +159,7 @@ func (l *lane) read() error {
 			l.ok++
 		} else {
 			l.refused++
-			l.lastRefused = string(m[min(len(m), 70):])
+			l.lastRefused = string(bytes.TrimSuffix(verdict, []byte{']'}))
 		}
 		l.acked(i, accepted)
 		if l.pending.Add(-1) == 0 && l.done.Load() {

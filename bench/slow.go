@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -34,17 +35,13 @@ func (b *bench) slow(ctx context.Context, p *process, r *report) error {
 	if err != nil {
 		return err
 	}
+	var sending sync.WaitGroup
+	defer sending.Wait()
 	defer closeAll(conns)
 	requests := b.corpus.everything()
 	for _, c := range conns {
 		c.SetDeadline(time.Now().Add(b.seconds))
-		go func() { // ends by the deadline or when the connection is closed
-			for _, req := range requests {
-				if c.send(req) != nil {
-					return
-				}
-			}
-		}()
+		sending.Go(func() { c.sendUnread(requests) })
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, b.seconds)
@@ -65,6 +62,16 @@ func (b *bench) slow(ctx context.Context, p *process, r *report) error {
 	r.less("4 slow readers, other client p50", "ms", ms(h.quantile(0.5)))
 	r.less("4 slow readers, other client p99", "ms", ms(h.quantile(0.99)))
 	return nil
+}
+
+// sendUnread sends requests until nobody takes them any more: until the deadline
+// of the connection, or until it is closed.
+func (c *conn) sendUnread(requests [][]byte) {
+	for _, req := range requests {
+		if c.send(req) != nil {
+			return
+		}
+	}
 }
 
 // peak returns the most anonymous memory that was seen until ctx ended.
