@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"os"
+	"slices"
 
 	"wok/index"
 	"wok/internal/lmdbx"
@@ -23,8 +26,18 @@ type Info struct {
 	Readers    int // reader slots ever used at once, all processes together
 	MaxReaders int
 
+	Reading      []ReaderInfo // the snapshots that others hold, the oldest first
+	WaitingBytes int64        // of FreeBytes, in pages that cannot be used again before those end
+	StaleReaders int          // of processes that had ended: removed when this one opened the database
+
 	Tables []TableInfo // in the order of [index.Tables]
 	Kinds  []KindInfo  // by kind
+}
+
+// ReaderInfo is a snapshot that another process holds.
+type ReaderInfo struct {
+	PID int
+	Age uint64 // transactions committed since
 }
 
 // TableInfo says how large a table is.
@@ -80,6 +93,36 @@ func (in *Info) env(db *DB, tx *Txn) error {
 	in.FileBytes, in.MapBytes, in.PageBytes = env.FileSize, env.MapSize, env.PageSize
 	in.Readers, in.MaxReaders = env.NumReaders, env.MaxReaders
 	in.FreeBytes = int64(free) * int64(env.PageSize)
+	if err != nil {
+		return err
+	}
+	return in.readers(db, tx)
+}
+
+// readers fills in who reads, and what that costs.
+func (in *Info) readers(db *DB, tx *Txn) error {
+	in.StaleReaders = db.env.Cleared()
+	all, err := db.env.Readers()
+	if err != nil {
+		return err
+	}
+	now, self := tx.lx.ID(), os.Getpid()
+	oldest := now
+	for _, r := range all {
+		if r.Txn == 0 || r.PID == self {
+			continue
+		}
+		in.Reading = append(in.Reading, ReaderInfo{r.PID, now - min(now, r.Txn)})
+		oldest = min(oldest, r.Txn)
+	}
+	slices.SortFunc(in.Reading, func(a, b ReaderInfo) int { return cmp.Compare(b.Age, a.Age) })
+	// What the last transaction has freed waits in any case.
+	free, err := tx.lx.FreePagesBefore(now)
+	if err != nil {
+		return err
+	}
+	usable, err := tx.lx.FreePagesBefore(oldest)
+	in.WaitingBytes = int64(free-usable) * int64(in.PageBytes)
 	return err
 }
 

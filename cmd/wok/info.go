@@ -16,7 +16,11 @@ import (
 )
 
 const infoUsage = `Print what the database holds and where its bytes are: events, the most frequent
-kinds, and for each table its rows, keys and size. All indexes are read for it.`
+kinds, and for each table its rows, keys and size. All indexes are read for it.
+
+Readers are the read transactions of all processes. A page that becomes free is
+used again only when no reader needs it, so one that stays for long makes the
+file grow: a warning says which process that is.`
 
 // infoCmd are the flags of info.
 type infoCmd struct {
@@ -47,6 +51,7 @@ func (c *infoCmd) run(ctx context.Context, _ []string, io stdio) error {
 		return err
 	}
 	slices.SortStableFunc(in.Kinds, func(a, b store.KindInfo) int { return cmp.Compare(b.Events, a.Events) })
+	warnOfReaders(io.err, &in)
 	if c.json {
 		return printInfoJSON(io.out, &in)
 	}
@@ -63,7 +68,7 @@ func printInfo(out io.Writer, in *store.Info) error {
 	fmt.Fprintf(w, "events\t%d stored now, %d ever\n", in.Events, in.NextLevID-1)
 	fmt.Fprintf(w, "file\t%s, of these %s free%s\n", size(in.FileBytes), size(in.FreeBytes), perEvent(in))
 	fmt.Fprintf(w, "map\t%s, pages of %d bytes\n", size(in.MapBytes), in.PageBytes)
-	fmt.Fprintf(w, "readers\t%d of %d slots ever used\n", in.Readers, in.MaxReaders)
+	fmt.Fprintf(w, "readers\t%d of %d slots ever used%s\n", in.Readers, in.MaxReaders, reading(in))
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -71,6 +76,30 @@ func printInfo(out io.Writer, in *store.Info) error {
 	printKinds(out, in)
 	fmt.Fprintln(out)
 	return printTables(out, in)
+}
+
+// reading says who else reads, and what waits for them.
+func reading(in *store.Info) string {
+	if len(in.Reading) == 0 {
+		return ", nobody else reads"
+	}
+	oldest := in.Reading[0]
+	return fmt.Sprintf(", %d in use, the oldest by process %d, %d transactions back: %s of free pages wait",
+		len(in.Reading), oldest.PID, oldest.Age, size(in.WaitingBytes))
+}
+
+// manyTransactions is from which age on a reader is worth a warning.
+const manyTransactions = 1000
+
+// warnOfReaders warns of readers that keep pages from being used again.
+func warnOfReaders(w io.Writer, in *store.Info) {
+	if in.StaleReaders > 0 {
+		fmt.Fprintf(w, "warning: %d reader slots were left by processes that have ended, which may have kept free pages from use; they have been cleared\n", in.StaleReaders)
+	}
+	if len(in.Reading) > 0 && in.Reading[0].Age >= manyTransactions {
+		fmt.Fprintf(w, "warning: process %d reads what was there %d transactions ago, and %s of free pages wait for it to end\n",
+			in.Reading[0].PID, in.Reading[0].Age, size(in.WaitingBytes))
+	}
 }
 
 func perEvent(in *store.Info) string {
@@ -114,6 +143,10 @@ func printInfoJSON(out io.Writer, in *store.Info) error {
 		Kind   uint16 `json:"kind"`
 		Events uint64 `json:"events"`
 	}
+	type reader struct {
+		PID int    `json:"pid"`
+		Age uint64 `json:"transactionsBack"`
+	}
 	type table struct {
 		Name  string `json:"name"`
 		Keys  uint64 `json:"keys"`
@@ -121,23 +154,29 @@ func printInfoJSON(out io.Writer, in *store.Info) error {
 		Bytes int64  `json:"bytes"`
 	}
 	v := struct {
-		Dir        string  `json:"dir"`
-		Format     uint64  `json:"format"`
-		Events     uint64  `json:"events"`
-		EventsEver uint64  `json:"eventsEver"`
-		FileBytes  int64   `json:"fileBytes"`
-		FreeBytes  int64   `json:"freeBytes"`
-		OtherBytes int64   `json:"otherBytes"`
-		MapBytes   int64   `json:"mapBytes"`
-		PageBytes  int     `json:"pageBytes"`
-		Readers    int     `json:"readers"`
-		MaxReaders int     `json:"maxReaders"`
-		Tables     []table `json:"tables"`
-		Kinds      []kind  `json:"kinds"`
+		Dir        string   `json:"dir"`
+		Format     uint64   `json:"format"`
+		Events     uint64   `json:"events"`
+		EventsEver uint64   `json:"eventsEver"`
+		FileBytes  int64    `json:"fileBytes"`
+		FreeBytes  int64    `json:"freeBytes"`
+		OtherBytes int64    `json:"otherBytes"`
+		MapBytes   int64    `json:"mapBytes"`
+		PageBytes  int      `json:"pageBytes"`
+		Readers    int      `json:"readers"`
+		MaxReaders int      `json:"maxReaders"`
+		Reading    []reader `json:"reading"`
+		Waiting    int64    `json:"waitingBytes"`
+		Stale      int      `json:"staleReaders"`
+		Tables     []table  `json:"tables"`
+		Kinds      []kind   `json:"kinds"`
 	}{
 		in.Dir, in.Format, in.Events, in.NextLevID - 1,
 		in.FileBytes, in.FreeBytes, in.OtherBytes, in.MapBytes, in.PageBytes,
-		in.Readers, in.MaxReaders, []table{}, []kind{},
+		in.Readers, in.MaxReaders, []reader{}, in.WaitingBytes, in.StaleReaders, []table{}, []kind{},
+	}
+	for _, r := range in.Reading {
+		v.Reading = append(v.Reading, reader{r.PID, r.Age})
 	}
 	for _, t := range in.Tables {
 		v.Tables = append(v.Tables, table{t.Name, t.Keys, t.Rows, t.Bytes})
