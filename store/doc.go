@@ -9,6 +9,7 @@
 // events, and [DB.Check] proves that it has. Events that nobody is to see any
 // more are hidden by [Txn.Hidden] until [DB.Sweep] has removed them; what an
 // operator does not want to keep is removed by [DB.Prune] and [DB.Retain].
+// [DB.Backup] writes archives, of which [Restore] makes a database again.
 //
 // It does not verify signatures, apply policy or limits (ingest does), choose
 // indexes (planner), or know about clients.

@@ -3,7 +3,8 @@
 // It holds what must be known to use LMDB well and keeps it in one place: how
 // the environment is opened (size of the map, stale readers, address space),
 // how read transactions are pooled and bounded, how the map grows while others
-// read, and how a list of postings is walked a page at a time.
+// read, how a list of postings is walked a page at a time, and how a snapshot is
+// copied or compacted.
 //
 // It does not know what the tables mean; that is store, its only caller. It
 // starts no goroutines. An [Env] may be used by many goroutines at once, a
