@@ -61,7 +61,10 @@ type scheduler struct {
 }
 
 // turns are the jobs of a connection that want a turn.
-type turns [standings][]job
+type turns [standings]struct {
+	jobs   []job
+	inRing bool // the connection is, maybe with no jobs any more
+}
 
 // A ring is a queue of connections.
 type ring []*conn
@@ -79,31 +82,44 @@ func (s *scheduler) add(c *conn, st standing, jobs ...job) {
 	if s.closed {
 		return
 	}
-	if len(c.turns[st]) == 0 {
-		s.rings[st] = append(s.rings[st], c)
-	}
-	c.turns[st] = append(c.turns[st], jobs...)
+	c.turns[st].jobs = append(c.turns[st].jobs, jobs...)
+	s.enter(c, st)
 	for range jobs {
 		s.wake.Signal()
 	}
 }
 
+// enter puts c at the end of a ring, unless it is there or has no jobs for it.
+// The caller holds s.mu.
+func (s *scheduler) enter(c *conn, st standing) {
+	turns := &c.turns[st]
+	switch {
+	case len(turns.jobs) == 0:
+		turns.jobs = nil
+	case !turns.inRing:
+		turns.inRing = true
+		s.rings[st] = append(s.rings[st], c)
+	}
+}
+
 // drop takes out the job that feeds sub, if it waits for its turn. So no more
-// wait than are open, however quickly a client opens and closes.
+// wait than are open, however quickly a client opens and closes. The connection
+// keeps its place in the ring, which may be long.
 func (s *scheduler) drop(c *conn, sub *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for st := range c.turns {
-		jobs := c.turns[st]
-		at := slices.IndexFunc(jobs, func(j job) bool { return j.subscription() == sub })
-		switch {
-		case at < 0:
-		case len(jobs) > 1:
-			c.turns[st] = slices.Delete(jobs, at, at+1)
-		default:
-			c.turns[st] = nil
-			s.rings[st] = slices.DeleteFunc(s.rings[st], func(other *conn) bool { return other == c })
-		}
+		turns := &c.turns[st]
+		turns.jobs = slices.DeleteFunc(turns.jobs, func(j job) bool { return j.subscription() == sub })
+	}
+}
+
+// dropAll takes out what waits for c, which has ended.
+func (s *scheduler) dropAll(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for st := range c.turns {
+		c.turns[st].jobs = nil
 	}
 }
 
@@ -124,31 +140,44 @@ func (s *scheduler) next() (job, bool) {
 
 // take takes the job whose turn it is. The caller holds s.mu.
 func (s *scheduler) take() (job, bool) {
-	st := fresh
+	for {
+		st := s.turn()
+		if len(s.rings[st]) == 0 {
+			return nil, false
+		}
+		c := s.leave(st)
+		turns := &c.turns[st]
+		if len(turns.jobs) == 0 {
+			continue // they were dropped
+		}
+		j := turns.jobs[0]
+		turns.jobs[0] = nil
+		turns.jobs = turns.jobs[1:]
+		s.enter(c, st)
+		s.inRow++
+		if st == resumed {
+			s.inRow = 0
+		}
+		return j, true
+	}
+}
+
+// turn returns whose turn it is, if there is anybody. The caller holds s.mu.
+func (s *scheduler) turn() standing {
 	if len(s.rings[fresh]) == 0 || s.inRow >= freshInRow && len(s.rings[resumed]) > 0 {
-		st = resumed
+		return resumed
 	}
+	return fresh
+}
+
+// leave takes the first connection out of a ring. The caller holds s.mu.
+func (s *scheduler) leave(st standing) *conn {
 	ring := s.rings[st]
-	if len(ring) == 0 {
-		return nil, false
-	}
-	s.inRow++
-	if st == resumed {
-		s.inRow = 0
-	}
 	c := ring[0]
 	ring[0] = nil
-	ring = ring[1:]
-	j := c.turns[st][0]
-	c.turns[st][0] = nil
-	c.turns[st] = c.turns[st][1:]
-	if len(c.turns[st]) > 0 {
-		ring = append(ring, c)
-	} else {
-		c.turns[st] = nil
-	}
-	s.rings[st] = ring
-	return j, true
+	s.rings[st] = ring[1:]
+	c.turns[st].inRing = false
+	return c
 }
 
 // close ends the workers. Jobs that wait are dropped.

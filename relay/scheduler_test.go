@@ -41,23 +41,55 @@ func TestTurns(t *testing.T) {
 				c := conns[strings.ToLower(word[:1])]
 				s.add(c, st, named{c, word})
 			}
-			var got []string
-			for {
-				j, ok := s.take()
-				if !ok {
-					break
-				}
-				got = append(got, j.(named).name)
-			}
-			if strings.Join(got, " ") != tt.want {
-				t.Errorf("got %s, want %s", strings.Join(got, " "), tt.want)
+			if got := namesOf(s); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
 			}
 			for _, c := range conns {
-				if c.turns[fresh] != nil || c.turns[resumed] != nil {
+				if c.turns[fresh].jobs != nil || c.turns[resumed].jobs != nil {
 					t.Error("a connection keeps memory of its jobs")
 				}
 			}
 		})
+	}
+}
+
+// namesOf takes all jobs.
+func namesOf(s *scheduler) string {
+	var names []string
+	for j, ok := s.take(); ok; j, ok = s.take() {
+		names = append(names, j.(named).name)
+	}
+	return strings.Join(names, " ")
+}
+
+// A connection whose job was dropped has the turns that it would have had, each
+// once, and has lost none of those of others.
+func TestTurnsAfterDrop(t *testing.T) {
+	s := newScheduler(nil, 0)
+	a, b := &conn{}, &conn{}
+	gone := &subscription{conn: a}
+	for range 3 {
+		s.add(a, fresh, &scan{sub: gone})
+		s.drop(a, gone)
+	}
+	s.add(b, fresh, named{b, "b1"}, named{b, "b2"})
+	s.add(a, resumed, &scan{sub: gone}, named{a, "A1"})
+	s.drop(a, gone)
+	s.add(a, fresh, named{a, "a1"}, named{a, "a2"})
+	if got, want := namesOf(s), "a1 b1 a2 b2 A1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// What waits for its turn goes with its connection, also where many come, ask and
+// leave while workers are busy.
+func TestLeftWhileWaiting(t *testing.T) {
+	s := &Server{sched: newScheduler(nil, 0)}
+	c := &conn{srv: s}
+	s.sched.add(c, fresh, &scan{sub: newSubscription(c, "a", nil)}, &tally{conn: c})
+	c.endSubs()
+	if j, ok := s.sched.take(); ok {
+		t.Errorf("%T waits for nobody", j)
 	}
 }
 
@@ -103,7 +135,7 @@ func TestReplacedWhileWaiting(t *testing.T) {
 	conn := r.conn()
 	until(t, "all are read", func() bool { return r.Metrics().FromClients["CLOSE"] == times })
 	r.sched.mu.Lock()
-	n := len(conn.turns[fresh]) + len(conn.turns[resumed])
+	n := len(conn.turns[fresh].jobs) + len(conn.turns[resumed].jobs)
 	r.sched.mu.Unlock()
 	if n > 1 {
 		t.Errorf("%d queries wait, of which 1 is open", n)

@@ -104,14 +104,15 @@ func (c *conn) end(s *subscription) {
 	}
 }
 
-// endSubs ends what all subscriptions do. They stay in the map until the reader
-// takes them from the live index. The caller holds c.mu.
+// endSubs ends what all subscriptions do, and counts. They stay in the map until
+// the reader takes them from the live index. The caller holds c.mu.
 func (c *conn) endSubs() {
 	for _, s := range c.subs {
 		s.ended = true
 		s.held = nil
 	}
 	c.parked = nil
+	c.srv.sched.dropAll(c)
 }
 
 // closeSub ends the subscription with that id, if there is one (01-R36).
