@@ -41,32 +41,30 @@ type CheckOptions struct {
 // events a second. Writers go on, but pages that they free are not used again
 // until the end.
 func (db *DB) Check(ctx context.Context, opts CheckOptions) (report Report, err error) {
-	for range 100 { // a snapshot may be overtaken before its pages are found
-		err = db.View(ctx, func(tx *Txn) error {
-			file, err := tx.lx.File()
-			if err != nil {
-				return err
-			}
-			report, err = check(ctx, file, opts)
-			return errors.Join(err, file.Close())
-		})
-		if !errors.Is(err, lmdbx.ErrOvertaken) {
-			break
-		}
-	}
+	err = db.inspect(ctx, func(file *lmdbx.File) error {
+		report, err = check(ctx, file, opts)
+		return err
+	})
 	return report, err
+}
+
+// inspect runs fn on a snapshot of the file.
+func (db *DB) inspect(ctx context.Context, fn func(*lmdbx.File) error) error {
+	return db.env.ReadFile(ctx, func(_ *lmdbx.Txn, file *lmdbx.File) error { return fn(file) })
 }
 
 // CheckDir is [DB.Check] of a database that is not opened for it, and so of one
 // that cannot be.
 func CheckDir(ctx context.Context, dir string, opts CheckOptions) (report Report, err error) {
-	file, wrong, err := lmdbx.OpenFile(dir, tables())
+	file, wrong, err := lmdbx.OpenFile(dir, tables(), false)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := acceptFile(file); err != nil {
-		return report, fmt.Errorf("check %s: %w", dir, err)
+	if wrong == nil {
+		if err := acceptFile(file); err != nil {
+			return report, fmt.Errorf("check %s: %w", dir, err)
+		}
 	}
 	report, err = check(ctx, file, opts)
 	if wrong != nil {
@@ -126,6 +124,7 @@ type checker struct {
 	key    [8]byte
 	codecs map[Form]*codec // nil for a dictionary that cannot be had
 	frame  []byte          // JSON, decompressed
+	unread uint64          // events whose dictionary cannot be had
 }
 
 func newChecker(ctx context.Context, file *lmdbx.File, opts CheckOptions) *checker {

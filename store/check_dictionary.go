@@ -20,19 +20,22 @@ func (c *checker) dictionaries() error {
 		c.problem(BadValue, index.TableMeta, metaNextDictionary, "has %d bytes and not 8", len(b))
 	}
 	return c.each(table, func(key, val []byte) error {
-		id, ok := dictionaryID(key)
-		if !ok {
-			c.problem(BadKey, table, key, "no dictionary can have this id")
-			return nil
-		}
-		if uint64(id) >= next {
+		if id, ok := dictionaryID(key); ok && uint64(id) >= next {
 			c.problem(BadKey, table, key, "the id is to be given out next: nextDictionary is %d", next)
 		}
-		if _, err := zstd.InspectDictionary(val); err != nil {
-			c.problem(BadValue, table, key, "not a zstd dictionary: %v", err)
-		}
-		return nil
+		return c.dictionaryRow(key, val)
 	})
+}
+
+// dictionaryRow checks the form of a dictionary.
+func (c *checker) dictionaryRow(key, val []byte) error {
+	const table = index.TableCompressionDictionary
+	if _, ok := dictionaryID(key); !ok {
+		c.problem(BadKey, table, key, "no dictionary can have this id")
+	} else if _, err := zstd.InspectDictionary(val); err != nil {
+		c.problem(BadValue, table, key, "not a zstd dictionary: %v", err)
+	}
+	return nil
 }
 
 // json returns the JSON in the payload of an event, valid until the next call,
@@ -42,6 +45,7 @@ func (c *checker) json(key, val []byte) ([]byte, bool) {
 	if err == nil && p.form != Plain {
 		var codec *codec
 		if codec, err = c.codec(p.form); codec == nil && err == nil {
+			c.unread++
 			return nil, false // reported with the dictionary
 		}
 		if err == nil {

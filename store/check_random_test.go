@@ -32,6 +32,24 @@ func TestCheckAnyBytes(t *testing.T) {
 			t.Fatalf("%d problems, %d listed", report.Total(), len(report.Problems))
 		}
 	}
+	repairs(t, db)
+}
+
+// TestRepairOften repairs after a little damage, and again after more.
+func TestRepairOften(t *testing.T) {
+	db, err := store.Open(store.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	put(t, db, generated(t, 300)...)
+	rng := rand.New(rand.NewPCG(2, 7))
+	for range 10 {
+		if err := db.UpdateRaw(func(x *lmdbx.Txn) error { return scramble(x, rng) }); err != nil {
+			t.Fatal(err)
+		}
+		repairs(t, db)
+	}
 }
 
 // scramble puts changed copies of some rows into each table but Meta.

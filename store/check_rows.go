@@ -11,31 +11,31 @@ import (
 )
 
 // tombstones checks the form of the rows that keep ids from coming again.
-func (c *checker) tombstones() error {
+func (c *checker) tombstones() error { return c.each(index.TableDeletion, c.tombstoneRow) }
+
+func (c *checker) tombstoneRow(key, val []byte) error {
 	const table = index.TableDeletion
-	return c.each(table, func(key, val []byte) error {
-		switch {
-		case len(key) != 64:
-			c.problem(BadKey, table, key, "the key has %d bytes and not 64", len(key))
-		case len(val) != 8:
-			c.problem(BadValue, table, key, "the tombstone has %d bytes and not 8", len(val))
-		}
-		return nil
-	})
+	switch {
+	case len(key) != 64:
+		c.problem(BadKey, table, key, "the key has %d bytes and not 64", len(key))
+	case len(val) != 8:
+		c.problem(BadValue, table, key, "the tombstone has %d bytes and not 8", len(val))
+	}
+	return nil
 }
 
 // marks checks the form of the rows that keep addresses deleted.
-func (c *checker) marks() error {
+func (c *checker) marks() error { return c.each(index.TableReplaceDeletion, c.markRow) }
+
+func (c *checker) markRow(key, val []byte) error {
 	const table = index.TableReplaceDeletion
-	return c.each(table, func(key, val []byte) error {
-		switch {
-		case !isAddress(key):
-			c.problem(BadKey, table, key, "the key is no address")
-		case len(val) != markSize:
-			c.problem(BadValue, table, key, "the mark has %d bytes and not %d", len(val), markSize)
-		}
-		return nil
-	})
+	switch {
+	case !isAddress(key):
+		c.problem(BadKey, table, key, "the key is no address")
+	case len(val) != markSize:
+		c.problem(BadValue, table, key, "the mark has %d bytes and not %d", len(val), markSize)
+	}
+	return nil
 }
 
 // isAddress reports whether key may have been made by [index.AppendAddress].

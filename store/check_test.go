@@ -259,6 +259,7 @@ func damage(t *testing.T, ev damaged, ops ...func(*lmdbx.Txn) error) store.Repor
 	if err != nil {
 		t.Fatal(err)
 	}
+	repairs(t, db)
 	return report
 }
 

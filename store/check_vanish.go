@@ -8,37 +8,37 @@ import (
 )
 
 // vanishMarks checks the form of the marks of requests to vanish.
-func (c *checker) vanishMarks() error {
+func (c *checker) vanishMarks() error { return c.each(index.TableVanish, c.vanishRow) }
+
+func (c *checker) vanishRow(key, val []byte) error {
 	const table = index.TableVanish
-	return c.each(table, func(key, val []byte) error {
-		switch {
-		case len(key) != 32:
-			c.problem(BadKey, table, key, "the key has %d bytes and not 32", len(key))
-		case len(val) != vanishSize:
-			c.problem(BadValue, table, key, "the mark has %d bytes and not %d", len(val), vanishSize)
-		}
-		return nil
-	})
+	switch {
+	case len(key) != 32:
+		c.problem(BadKey, table, key, "the key has %d bytes and not 32", len(key))
+	case len(val) != vanishSize:
+		c.problem(BadValue, table, key, "the mark has %d bytes and not %d", len(val), vanishSize)
+	}
+	return nil
 }
 
 // removals checks the rows of what is still to be removed: each belongs to a
 // mark and does not go beyond it.
-func (c *checker) removals() error {
+func (c *checker) removals() error { return c.each(index.TableVanishing, c.removalRow) }
+
+func (c *checker) removalRow(key, val []byte) error {
 	const table = index.TableVanishing
-	return c.each(table, func(key, val []byte) error {
-		if !isVanishing(key, val) {
-			c.problem(BadKey, table, key, "the row has no form: a key of %d bytes, a value of %d", len(key), len(val))
-			return nil
-		}
-		at, ok := c.vanishMark(key[:32])
-		switch {
-		case !ok:
-			c.problem(Extra, table, key, "nobody of that key has asked to vanish")
-		case index.NotAfter(at).Less(index.ReadPosting(val)):
-			c.problem(BadValue, table, key, "it begins after the mark, which is %d", at)
-		}
+	if !isVanishing(key, val) {
+		c.problem(BadKey, table, key, "the row has no form: a key of %d bytes, a value of %d", len(key), len(val))
 		return nil
-	})
+	}
+	at, ok := c.vanishMark(key[:32])
+	switch {
+	case !ok:
+		c.problem(Extra, table, key, "nobody of that key has asked to vanish")
+	case index.NotAfter(at).Less(index.ReadPosting(val)):
+		c.problem(BadValue, table, key, "it begins after the mark, which is %d", at)
+	}
+	return nil
 }
 
 // vanishMark is Txn.vanishMark where a mark that cannot be right, which is

@@ -60,7 +60,7 @@ func (e *Env) ReadPages(ctx context.Context, fn func(*Txn, *Pages) error) error 
 		return err
 	}
 	defer f.Close()
-	for range snapshotTries {
+	for try := range snapshotTries {
 		err = e.Read(ctx, func(t *Txn) error {
 			p, err := newPages(f, e.pageSize, t.ID())
 			if err != nil {
@@ -71,6 +71,7 @@ func (e *Env) ReadPages(ctx context.Context, fn func(*Txn, *Pages) error) error 
 		if !errors.Is(err, errOvertaken) {
 			break
 		}
+		giveWay(try)
 	}
 	return err
 }

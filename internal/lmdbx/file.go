@@ -48,7 +48,12 @@ type File struct {
 	broken map[uint64]Broken
 	order  []uint64 // the keys of broken as they came
 	notes  []Broken // what is wrong and yet can be read
-	unpin  func() error
+
+	// doubtful says that there may have been a newer state, of which this one
+	// does not know.
+	doubtful bool
+
+	unpin func() error
 }
 
 // newPages maps the first pages of f and reads what m says of them.
@@ -207,6 +212,9 @@ func (t *tree) notBelow(b page, key []byte) int {
 
 // find returns the leaf that has key, and where.
 func (p *File) find(t *tree, key []byte) (page, int, bool, error) {
+	if !t.known {
+		return nil, 0, false, fmt.Errorf("%w: table %s cannot be found", ErrBroken, t.name)
+	}
 	if t.root == noPage || t.integer && len(key) != 8 || t.fixed != 0 && len(key) != t.fixed {
 		return nil, 0, false, nil
 	}
@@ -416,5 +424,41 @@ func (p *File) anyLeaf(t *tree, choose func(n int) int) (page, bool) {
 			return b, true
 		}
 		no = b.node(choose(b.len())).child()
+	}
+}
+
+// EachPage calls fn with the pages of a table, its root first, and how many of
+// its rows stand on each, long values among them; those of long lists are left
+// out.
+func (p *File) EachPage(table int, fn func(no uint64, rows int)) {
+	t := &p.tabs[table]
+	if t.depth > 0 {
+		p.eachPage(t, t.root, t.depth, fn)
+	}
+}
+
+func (p *File) eachPage(t *tree, no uint64, depth int, fn func(no uint64, rows int)) {
+	b, err := p.page(t, no)
+	if err != nil {
+		return
+	}
+	if depth > 1 {
+		fn(no, 0)
+		for i := range b.len() {
+			p.eachPage(t, b.node(i).child(), depth-1, fn)
+		}
+		return
+	}
+	fn(no, b.len())
+	for i := range b.len() {
+		n := b.node(i)
+		if n.flags()&nodeBigData == 0 {
+			continue
+		}
+		if v, err := p.long(t, n); err == nil {
+			for at := range uint64(pageHeader+len(v)+p.size-1) / uint64(p.size) {
+				fn(order.Uint64(n.data())+at, 1)
+			}
+		}
 	}
 }

@@ -1,11 +1,13 @@
 package lmdbx
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
 )
@@ -81,24 +83,36 @@ func readMetas(f io.ReaderAt) (ms []meta, wrong error, err error) {
 	return ms, errors.Join(errs...), nil
 }
 
-// ErrOvertaken says that two commits came while a snapshot was begun: it is
-// there, but what tells of it is gone.
-var ErrOvertaken = errOvertaken
-
-// File returns the snapshot of a read transaction. It must be closed before the
-// transaction ends.
-func (t *Txn) File() (*File, error) {
-	return fileOf(t.env.dir, t.env.pageSize, t.ID(), t.env.opts.Tables)
+// ReadFile is [Env.Read] for who trusts no page of the snapshot.
+func (e *Env) ReadFile(ctx context.Context, fn func(*Txn, *File) error) error {
+	f, err := os.Open(filepath.Join(e.dir, dataFile))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for try := range snapshotTries {
+		err = e.Read(ctx, func(t *Txn) error {
+			file, err := fileOf(f, e.pageSize, t.ID(), e.opts.Tables)
+			if err != nil {
+				return err
+			}
+			return errors.Join(fn(t, file), file.Close())
+		})
+		if !errors.Is(err, errOvertaken) {
+			break
+		}
+		giveWay(try)
+	}
+	return err
 }
+
+// giveWay waits for a commit that is under way, longer after many tries: half of
+// its time goes by between the writing of its meta page and the end.
+func giveWay(try int) { time.Sleep(time.Duration(try) * 50 * time.Microsecond) }
 
 // fileOf maps the snapshot of a transaction that somebody holds open. See
 // newPages for the order in which the meta pages are read.
-func fileOf(dir string, pageSize int, txn uint64, tables []Table) (*File, error) {
-	f, err := os.Open(filepath.Join(dir, dataFile))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
+func fileOf(f *os.File, pageSize int, txn uint64, tables []Table) (*File, error) {
 	var ms [metaPages]meta
 	for i := range uint64(metaPages) {
 		no := (txn + i) % metaPages
@@ -106,12 +120,14 @@ func fileOf(dir string, pageSize int, txn uint64, tables []Table) (*File, error)
 		if _, err := f.ReadAt(b, int64(no)*int64(pageSize)); err != nil {
 			return nil, fmt.Errorf("read meta page %d: %w", no, err)
 		}
-		if ms[i], err = parseMeta(b, no); err != nil {
+		m, err := parseMeta(b, no)
+		if err != nil {
 			return nil, fmt.Errorf("meta page %d: %w", no, err)
 		}
+		ms[i] = m
 	}
 	if ms[0].txn != txn || ms[1].txn > txn {
-		return nil, ErrOvertaken
+		return nil, errOvertaken
 	}
 	return newFile(f, ms[0], tables)
 }
@@ -120,8 +136,9 @@ func fileOf(dir string, pageSize int, txn uint64, tables []Table) (*File, error)
 // without opening its tables, and returns what speaks against a newer one.
 //
 // Where LMDB can open the file, the snapshot is pinned, so that others may go on
-// writing. Where it cannot, nobody may write until it is closed.
-func OpenFile(dir string, tables []Table) (p *File, wrong error, err error) {
+// writing. Where it cannot, or the caller is alone with the database (see
+// [LockAlone]), nobody may write until it is closed.
+func OpenFile(dir string, tables []Table, alone bool) (p *File, wrong error, err error) {
 	f, err := os.Open(filepath.Join(dir, dataFile))
 	if err != nil {
 		return nil, nil, err
@@ -132,27 +149,52 @@ func OpenFile(dir string, tables []Table) (p *File, wrong error, err error) {
 	case err != nil:
 		return nil, nil, err
 	case len(ms) == 0:
-		return nil, nil, fmt.Errorf("%s has no meta page to begin with: %w", f.Name(), wrong)
+		p, err = blindFile(f, tables)
 	case wrong != nil:
-		p, err := newFile(f, ms[0], tables)
-		return p, wrong, err
+		m := ms[0]
+		m.last = noPage - 1 // what a newer state has written, if it is still there
+		p, err = newFile(f, m, tables)
+	case alone:
+		p, err = newFile(f, ms[0], tables)
+	default:
+		p, err = pinnedFile(dir, f, ms[0].pageSize, tables)
 	}
-	p, err = pinnedFile(dir, ms[0].pageSize, tables)
-	return p, nil, err
+	if err != nil {
+		return nil, nil, errors.Join(err, wrong)
+	}
+	p.doubtful = wrong != nil
+	return p, wrong, nil
+}
+
+// blindFile maps a file that no meta page tells of: all that is known of a page
+// is its form.
+func blindFile(f *os.File, tables []Table) (*File, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if fi.Size() == 0 {
+		return nil, ErrEmpty
+	}
+	m := meta{last: noPage - 1, pageSize: os.Getpagesize(), free: tree{root: noPage}, root: tree{root: noPage}}
+	if fi.Size() < int64(metaPages*m.pageSize) {
+		return nil, errors.New("it was cut within its meta pages")
+	}
+	return newFile(f, m, tables)
 }
 
 // pinnedFile maps the newest snapshot and holds a reader on it.
-func pinnedFile(dir string, pageSize int, tables []Table) (*File, error) {
+func pinnedFile(dir string, f *os.File, pageSize int, tables []Table) (*File, error) {
 	e := &Env{dir: dir, opts: Options{Dir: dir, Tables: tables, ReadOnly: true, MapSize: DefaultMapSize, MaxReaders: defaultMaxReaders}}
 	if err := e.openMap(); err != nil {
 		return nil, err
 	}
-	for range snapshotTries { // commits may come faster than a page is read, but not for ever
+	for try := range snapshotTries { // commits may come faster than a page is read, but not for ever
 		txn, err := e.env.BeginTxn(nil, lmdb.Readonly)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("begin read of %s: %w", dir, err), e.env.Close())
 		}
-		p, err := fileOf(dir, pageSize, uint64(txn.ID()), tables)
+		p, err := fileOf(f, pageSize, uint64(txn.ID()), tables)
 		if err == nil {
 			p.unpin = func() error {
 				txn.Abort()
@@ -161,9 +203,10 @@ func pinnedFile(dir string, pageSize int, tables []Table) (*File, error) {
 			return p, nil
 		}
 		txn.Abort()
-		if !errors.Is(err, ErrOvertaken) {
+		if !errors.Is(err, errOvertaken) {
 			return nil, errors.Join(err, e.env.Close())
 		}
+		giveWay(try)
 	}
-	return nil, errors.Join(ErrOvertaken, e.env.Close())
+	return nil, errors.Join(errOvertaken, e.env.Close())
 }

@@ -105,7 +105,7 @@ func (t tree) read(b []byte) tree {
 
 // list returns the tree of a long list of t, kept in data.
 func (t *tree) list(data []byte) *tree {
-	l := tree{name: t.name, table: t.table, fixed: int(order.Uint32(data))}.read(data)
+	l := tree{name: t.name, table: t.table, known: true, fixed: int(order.Uint32(data))}.read(data)
 	return &l
 }
 

@@ -61,7 +61,7 @@ func rows(t *testing.T, dir string, table int) map[string]bool {
 
 func openPages(t *testing.T, dir string) *lmdbx.File {
 	t.Helper()
-	p, wrong, err := lmdbx.OpenFile(dir, tables)
+	p, wrong, err := lmdbx.OpenFile(dir, tables, false)
 	if err != nil || wrong != nil {
 		t.Fatal(err, wrong)
 	}
@@ -157,7 +157,7 @@ func TestPagesDamaged(t *testing.T) {
 		p, wrong, err := lmdbx.OpenFile(damagedCopy(t, whole, func(b []byte) []byte {
 			clear(b[no*4096:][:4096])
 			return b
-		}), tables)
+		}), tables, false)
 		if err != nil || wrong != nil {
 			t.Fatal(err, wrong)
 		}
@@ -201,7 +201,7 @@ func TestPagesFlipped(t *testing.T) {
 			}
 			return b
 		})
-		p, _, err := lmdbx.OpenFile(dir, tables)
+		p, _, err := lmdbx.OpenFile(dir, tables, false)
 		if err != nil {
 			continue
 		}

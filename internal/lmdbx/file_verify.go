@@ -21,6 +21,9 @@ func (p *File) Verify(progress func(done, all uint64) error) (lost uint64, err e
 			return 0, err
 		}
 	}
+	if p.doubtful { // what is free here may not be
+		return 0, nil
+	}
 	if err := v.freePages(); err != nil {
 		return 0, err
 	}
@@ -213,10 +216,11 @@ func freeIn(list []byte) func(func(uint64) bool) {
 // Lost calls fn with the keys and values that can be read on broken pages and,
 // after Verify, on those that belong to nothing: where a page above them is
 // broken they are those of its table, which only their form can tell. Certain
-// says that the page is none of the free ones, whose rows were removed; the list
-// of those may be broken itself. Lists are left out, as they follow from events.
+// says that the page is none of the free ones, whose rows were removed: the list
+// of those may be broken itself, or older than the page. Lists are left out, as
+// they follow from events.
 func (p *File) Lost(fn func(certain bool, key, val []byte) error) error {
-	freeKnown := true
+	freeKnown := !p.doubtful
 	for _, b := range p.Broken() {
 		freeKnown = freeKnown && b.Table != p.free.name
 	}

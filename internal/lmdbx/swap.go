@@ -31,7 +31,7 @@ type Compaction struct {
 func CompactInPlace(ctx context.Context, dir string) (c Compaction, err error) {
 	// Environments that this process has open are not noticed: file locks are
 	// between processes.
-	lock, err := lockAlone(dir)
+	lock, err := LockAlone(dir)
 	if err != nil {
 		return c, err
 	}
@@ -64,11 +64,11 @@ func CompactInPlace(ctx context.Context, dir string) (c Compaction, err error) {
 	return c, SyncDir(dir)
 }
 
-// lockAlone takes for this process alone the lock that every process with the
+// LockAlone takes for this process alone the lock that every process with the
 // environment in dir open shares, and returns the file whose closing gives it
 // back. LMDB keeps it on the first byte of its lock file, and waits for it when
 // it opens an environment.
-func lockAlone(dir string) (*os.File, error) {
+func LockAlone(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return nil, err

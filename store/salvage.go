@@ -1,0 +1,408 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+
+	"wok/index"
+	"wok/internal/lmdbx"
+	"wok/packed"
+)
+
+// Salvaged says what came of [Salvage].
+type Salvaged struct {
+	Events   uint64 // in the new database
+	Broken   uint64 // pages of the old file that are broken
+	Repaired        // what was set aside, and what the repair at the end did
+}
+
+// metaSalvage is the key of how far a salvage has come in the new database, as
+// long as it is not whole: the levId of the next event, uint64, big endian.
+var metaSalvage = []byte("salvage")
+
+// Salvage makes a new database, in into.Dir, of what can be read in the file of
+// the one in dir, whatever has become of it. Events keep their levIds. What
+// cannot be an event or a mark of deletion is set aside, and so are events on
+// pages that may be free ones, since they may have been removed.
+//
+// Nobody may have the old database open, and nobody can meanwhile; it is not
+// changed. A salvage that was cut off goes on where it stopped.
+func Salvage(ctx context.Context, dir string, into Options, opts RepairOptions) (Salvaged, error) {
+	lock, err := lmdbx.LockAlone(dir)
+	if err != nil && !errors.Is(err, syscall.EROFS) { // there nobody writes
+		return Salvaged{}, err
+	}
+	if lock != nil {
+		defer lock.Close()
+	}
+	file, wrong, err := lmdbx.OpenFile(dir, tables(), true)
+	if err != nil {
+		return Salvaged{}, err
+	}
+	defer file.Close() // it was only read
+	s := salvage{file: file, opts: opts, levIDs: map[uint64]bool{}}
+	if wrong != nil {
+		s.done.Broken++
+	}
+	err = lmdbx.Guard(func() error {
+		_, err := file.Verify(func(uint64, uint64) error { return context.Cause(ctx) })
+		return err
+	})
+	s.done.Broken += uint64(len(file.Broken()))
+	if err == nil && wrong == nil {
+		err = acceptFile(file)
+	}
+	if err != nil {
+		return s.done, fmt.Errorf("salvage %s: %w", dir, err)
+	}
+	return s.done, s.into(ctx, into)
+}
+
+// A salvage is one Salvage under way.
+type salvage struct {
+	file   *lmdbx.File
+	opts   RepairOptions
+	done   Salvaged
+	repair repair
+	levIDs map[uint64]bool // of events found out of order, on pages of no table
+	batch  []entry         // payloads to be copied next
+	begun  uint64          // where the run before has stopped
+}
+
+func (s *salvage) into(ctx context.Context, opts Options) (err error) {
+	db, err := Open(opts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	s.repair = repair{db: db, opts: s.opts}
+	if err := s.begin(ctx, db); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{s.marks, s.lostMarks, s.events, s.lostEvents, s.orphans, s.finish} {
+		if err := lmdbx.Guard(func() error { return step(ctx) }); err != nil {
+			return err
+		}
+	}
+	last, err := db.Repair(ctx, RepairOptions{Aside: s.opts.Aside, Verify: s.opts.Verify})
+	s.done.Repaired = s.repair.done
+	s.done.Mended += last.Mended
+	s.done.Aside += last.Aside
+	return errors.Join(err, db.View(ctx, func(tx *Txn) (err error) {
+		s.done.Events, err = tx.Events()
+		return err
+	}))
+}
+
+// begin refuses a database that has other events, and finds where an earlier run
+// has stopped.
+func (s *salvage) begin(ctx context.Context, db *DB) error {
+	return db.View(ctx, func(tx *Txn) error {
+		next, err := getMeta(tx.lx, metaSalvage)
+		if err == nil {
+			s.begun = next
+			return nil
+		}
+		n, err := tx.Events()
+		if err == nil && n > 0 {
+			err = fmt.Errorf("%s is not empty: what is salvaged must go into a new database", db.Dir())
+		}
+		return err
+	})
+}
+
+// underived are the tables that do not follow from events, and are copied.
+var underived = [...]index.TableID{
+	index.TableCompressionDictionary, index.TableNegentropyFilter, index.TableDeletion,
+	index.TableReplaceDeletion, index.TableVanish, index.TableVanishing,
+}
+
+// marks copies the tables that do not follow from events. The repair at the end
+// sets aside what has no form.
+func (s *salvage) marks(ctx context.Context) error {
+	err := s.repair.update(func(b *Batch) error {
+		next := max(1, s.begun)
+		if n, err := s.fromMeta(metaNextLevID); err == nil && n <= index.MaxLevID {
+			next = max(next, n)
+		}
+		b.next = max(b.next, next)
+		if n, err := s.fromMeta(metaNextDictionary); err == nil {
+			if err := putMeta(b.lx, metaNextDictionary, n); err != nil {
+				return err
+			}
+		}
+		return putMeta(b.lx, metaSalvage, s.begun)
+	})
+	for _, table := range underived {
+		if err == nil {
+			err = s.copyTable(ctx, table)
+		}
+	}
+	return err
+}
+
+// fromMeta reads a number that the old database says of itself.
+func (s *salvage) fromMeta(key []byte) (uint64, error) {
+	val, ok, err := s.file.Get(int(index.TableMeta), key)
+	if err == nil && (!ok || len(val) != 8) {
+		err = ErrCorrupt
+	}
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(val), nil
+}
+
+func (s *salvage) copyTable(ctx context.Context, table index.TableID) error {
+	var rows []entry
+	flush := func() error {
+		err := s.repair.update(func(b *Batch) error {
+			for _, r := range rows {
+				if err := b.lx.Put(int(table), r.key, r.val); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		rows = rows[:0]
+		return err
+	}
+	err := s.file.Each(int(table), nil, nil, func(key, val []byte) error {
+		rows = append(rows, entry{key: key, val: val})
+		if len(rows) < salvageBatch {
+			return nil
+		}
+		return errors.Join(flush(), context.Cause(ctx))
+	})
+	return errors.Join(err, flush())
+}
+
+// salvageBatch is how many rows go into one transaction. Nobody else writes.
+const salvageBatch = 2000
+
+// events copies the events that stand in their table.
+func (s *salvage) events(ctx context.Context) error {
+	n := uint64(0)
+	err := s.file.Each(int(index.TableEventPayload), lmdbx.AppendInt(nil, s.begun), nil, func(key, val []byte) error {
+		s.batch = append(s.batch, entry{key: key, val: val})
+		if len(s.batch) < salvageBatch {
+			return nil
+		}
+		if n += salvageBatch; s.opts.Progress != nil {
+			s.opts.Progress(n, max(n, s.file.Entries(int(index.TableEventPayload))))
+		}
+		return errors.Join(s.flush(true), context.Cause(ctx))
+	})
+	return errors.Join(err, s.flush(true))
+}
+
+// flush copies the payloads in the batch, and makes all other rows of them. Those
+// of their table come in order, so that a later run may go on behind them.
+func (s *salvage) flush(inOrder bool) error {
+	if len(s.batch) == 0 {
+		return nil
+	}
+	err := s.repair.update(func(b *Batch) error {
+		for _, r := range s.batch {
+			levID := lmdbx.Int(r.key)
+			if err := b.lx.Put(int(index.TableEventPayload), r.key, r.val); err != nil {
+				return err
+			}
+			if err := s.repair.mend(b, levID); err != nil {
+				return err
+			}
+			if inOrder {
+				if err := putMeta(b.lx, metaSalvage, levID+1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	s.batch = s.batch[:0]
+	return err
+}
+
+// lostMarks copies dictionaries and marks on pages that no table reaches. Marks
+// that may have been removed are left, as is what they were for; a dictionary
+// does no harm, and an event that it makes readable proves itself by its id.
+func (s *salvage) lostMarks(ctx context.Context) error {
+	return s.lost(ctx, func(certain bool, table index.TableID, key, val []byte) error {
+		if table == index.TableEventPayload || !certain && table != index.TableCompressionDictionary {
+			return nil
+		}
+		return s.repair.update(func(b *Batch) error {
+			if _, there, err := b.lx.Get(int(table), key); err != nil || there {
+				return err
+			}
+			return b.lx.Put(int(table), key, val)
+		})
+	})
+}
+
+// lostEvents copies events on pages that no table reaches, and sets aside those
+// that may have been removed.
+func (s *salvage) lostEvents(ctx context.Context) error {
+	err := s.lost(ctx, func(certain bool, table index.TableID, key, val []byte) error {
+		switch {
+		case table != index.TableEventPayload:
+			return nil
+		case s.stands(certain, key):
+			return s.lostEvent(key, val)
+		}
+		return s.doubtfulEvent(ctx, key, val)
+	})
+	return errors.Join(err, s.flush(false))
+}
+
+// stands reports whether the payload of an event is of one that is still stored:
+// the table of events tells, where it can be read, and else the page.
+func (s *salvage) stands(certain bool, key []byte) bool {
+	_, ok, err := s.file.Get(int(index.TableEvent), key)
+	return ok || err != nil && certain
+}
+
+func (s *salvage) lost(ctx context.Context, fn func(certain bool, table index.TableID, key, val []byte) error) error {
+	return s.file.Lost(func(certain bool, key, val []byte) error {
+		table, ok := tableOf(key, val)
+		if !ok {
+			return context.Cause(ctx)
+		}
+		return errors.Join(fn(certain, table, key, val), context.Cause(ctx))
+	})
+}
+
+// doubtfulEvent sets aside an event that may have been removed, unless it is
+// there.
+func (s *salvage) doubtfulEvent(ctx context.Context, key, val []byte) error {
+	there := false
+	err := s.repair.db.View(ctx, func(tx *Txn) error {
+		json, err := tx.decode(val)
+		if err != nil {
+			return nil // a remnant
+		}
+		ev, err := s.repair.parser.Parse(json)
+		if err != nil {
+			there = true // a remnant of something else
+			return nil
+		}
+		_, there, err = tx.ByID(ev.Packed.ID())
+		return err
+	})
+	if err != nil || there {
+		return err
+	}
+	return s.setAside("", key, val, "it stands on a page that may be free, so the event may have been removed")
+}
+
+// lostEvent copies an event unless another one has its levId.
+func (s *salvage) lostEvent(key, val []byte) error {
+	levID, there := lmdbx.Int(key), false
+	err := s.repair.db.View(context.Background(), func(tx *Txn) (err error) {
+		_, there, err = tx.Packed(levID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if there || s.levIDs[levID] {
+		return s.setAside(index.Tables[index.TableEventPayload].Name, key, val, fmt.Sprintf("another event has levId %d", levID))
+	}
+	s.levIDs[levID] = true
+	s.batch = append(s.batch, entry{key: key, val: val})
+	if len(s.batch) < salvageBatch {
+		return nil
+	}
+	return s.flush(false)
+}
+
+// tableOf tells by their form in which table a key and value stood. Rows of
+// tables that follow from events are not looked for.
+func tableOf(key, val []byte) (index.TableID, bool) {
+	switch {
+	case len(key) == 8 && len(val) > 8 && parses(val):
+		return index.TableEventPayload, true
+	case len(key) == 8 && isDictionary(val):
+		return index.TableCompressionDictionary, true
+	case len(key) == 64 && len(val) == 8:
+		return index.TableDeletion, true
+	case len(val) == markSize && isAddress(key):
+		return index.TableReplaceDeletion, true
+	case len(key) == 32 && len(val) == vanishSize:
+		return index.TableVanish, true
+	case isVanishing(key, val):
+		return index.TableVanishing, true
+	}
+	return 0, false
+}
+
+func isDictionary(val []byte) bool {
+	_, err := zstd.InspectDictionary(val)
+	return err == nil
+}
+
+// parses reports whether val has the form of a payload and not of a packed
+// event, whose first byte may be anything.
+func parses(val []byte) bool {
+	if _, err := packed.Parse(val); err == nil {
+		return false
+	}
+	p, err := parsePayload(val)
+	if err != nil {
+		return false
+	}
+	_, err = p.jsonSize()
+	return err == nil
+}
+
+// orphans sets aside packed events whose JSON was not found.
+func (s *salvage) orphans(ctx context.Context) error {
+	return s.file.Each(int(index.TableEvent), nil, nil, func(key, val []byte) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		found := false
+		err := s.repair.db.View(ctx, func(tx *Txn) error {
+			p, ok, err := tx.posting(index.TableEventID, val[:min(len(val), 32)])
+			found = ok && p.LevID() == lmdbx.Int(key)
+			if errors.Is(err, ErrCorrupt) {
+				err = nil
+			}
+			return err
+		})
+		if err != nil || found {
+			return err
+		}
+		return s.setAside(index.Tables[index.TableEvent].Name, key, val, "its JSON cannot be read, or speaks of another event")
+	})
+}
+
+// setAside sets aside a row of the old database.
+func (s *salvage) setAside(table string, key, val []byte, why string) error {
+	a := Aside{Table: table, Key: key, Val: val, Why: why}
+	err := s.repair.db.View(context.Background(), func(tx *Txn) error {
+		if json, err := tx.decode(val); err == nil {
+			a.JSON = bytes.Clone(json)
+		}
+		return nil
+	})
+	s.repair.done.Aside++
+	if s.opts.Aside == nil {
+		return err
+	}
+	return errors.Join(err, s.opts.Aside([]Aside{a}))
+}
+
+// finish makes the new database one like any other.
+func (s *salvage) finish(context.Context) error {
+	return s.repair.update(func(b *Batch) error {
+		_, err := b.lx.Delete(int(index.TableMeta), bytes.Clone(metaSalvage), nil)
+		return err
+	})
+}
