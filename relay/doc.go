@@ -11,6 +11,7 @@
 //	narrow.go        what filters of a relay with a narrow purpose must be like
 //	subscription.go  a REQ that is open
 //	scheduler.go     whose turn it is to query: stored.go (REQ), count.go (COUNT)
+//	account.go       what queries cost and could not read, for counts and the log
 //	live.go          new events, for all shards
 //	live_shard.go    some connections, and what new events they get
 //	live_index.go    the filters that wait for new events, by live_terms.go

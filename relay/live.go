@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"wok/nostr"
@@ -26,9 +25,6 @@ type live struct {
 	seeds  *seeds
 	rates  rates
 	shards []*shard
-
-	mu    sync.Mutex
-	kinds kindCounts
 }
 
 // news is a new event, copied out of a transaction. Many read it at once.
@@ -144,9 +140,7 @@ func (l *live) read(ctx context.Context) (batch []news, more bool, err error) {
 func (l *live) news(levID uint64, v packed.View, json []byte) news {
 	n := news{levID: levID, view: v, event: &liveEvent{json: json}, terms: l.seeds.ofEvent(nil, v)}
 	l.rates.note(n.terms)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.kinds.add(v.Kind())
+	l.srv.metrics.events.add(v.Kind())
 	return n
 }
 
@@ -190,36 +184,3 @@ func (l *live) add(s *subscription) { l.shard(s.conn).add(s, l.srv.now()) }
 
 // remove undoes add, if it has been.
 func (l *live) remove(s *subscription) { l.shard(s.conn).remove(s) }
-
-// maxKinds bounds the kinds that are counted one by one: they come from
-// strangers.
-const maxKinds = 256
-
-// kindCounts counts events by kind.
-type kindCounts struct {
-	byKind map[uint16]uint64
-	others uint64
-}
-
-func (k *kindCounts) add(kind uint16) {
-	if k.byKind == nil {
-		k.byKind = make(map[uint16]uint64)
-	}
-	if _, known := k.byKind[kind]; !known && len(k.byKind) >= maxKinds {
-		k.others++
-		return
-	}
-	k.byKind[kind]++
-}
-
-// labels returns the counts by label.
-func (k *kindCounts) labels() map[string]uint64 {
-	m := make(map[string]uint64, len(k.byKind)+1)
-	for kind, n := range k.byKind {
-		m[fmt.Sprint(kind)] = n
-	}
-	if k.others > 0 {
-		m["other"] = k.others
-	}
-	return m
-}

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"wok/nostr"
@@ -56,6 +58,7 @@ type metrics struct {
 	accepted    atomic.Int64
 	fromClients [nostr.VerbNegClose + 1]atomic.Int64
 	toClients   [relayVerbs]atomic.Int64
+	events      kindCounts // that were new
 	bytesIn     atomic.Int64
 	bytesOut    atomic.Int64
 	queries     atomic.Int64
@@ -76,6 +79,7 @@ func (s *Server) Metrics() Metrics {
 		Accepted:       m.accepted.Load(),
 		FromClients:    make(map[string]int64),
 		ToClients:      make(map[string]int64),
+		Events:         m.events.labels(),
 		BytesIn:        m.bytesIn.Load(),
 		BytesOut:       m.bytesOut.Load(),
 		Queries:        m.queries.Load(),
@@ -97,8 +101,43 @@ func (s *Server) Metrics() Metrics {
 		c.mu.Unlock()
 		out.Connections++
 	}
-	s.live.mu.Lock()
-	defer s.live.mu.Unlock()
-	out.Events = s.live.kinds.labels()
 	return out
+}
+
+// maxKinds bounds the kinds that are counted one by one: they come from
+// strangers.
+const maxKinds = 256
+
+// kindCounts counts events by kind.
+type kindCounts struct {
+	mu     sync.Mutex
+	byKind map[uint16]uint64
+	others uint64
+}
+
+func (k *kindCounts) add(kind uint16) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.byKind == nil {
+		k.byKind = make(map[uint16]uint64)
+	}
+	if _, known := k.byKind[kind]; !known && len(k.byKind) >= maxKinds {
+		k.others++
+		return
+	}
+	k.byKind[kind]++
+}
+
+// labels returns the counts by label.
+func (k *kindCounts) labels() map[string]uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := make(map[string]uint64, len(k.byKind)+1)
+	for kind, n := range k.byKind {
+		m[fmt.Sprint(kind)] = n
+	}
+	if k.others > 0 {
+		m["other"] = k.others
+	}
+	return m
 }
