@@ -4,6 +4,7 @@
 # make check        everything a change must pass before review
 # make bench        benchmarks; make bench-PACKAGE those of one package
 # make bench-import import of 200k events, with and without verification
+# make bench-storage  bytes an event, plain and compressed, and how fast commands are
 # make bench-query  queries of all shapes on a million events
 # make bench-relay  wok and its peers over the socket, one table
 # make conformance  the rules of the protocol, one by one, on relays it starts
@@ -24,7 +25,7 @@ QUERIED  ?= 1000000
 FRESH    ?= 200000
 STRFRY   ?=
 
-.PHONY: build run test check fmt vet lint vuln race invariants bench bench-import bench-query bench-relay conformance crash fuzz generate clean
+.PHONY: build run test check fmt vet lint vuln race invariants bench bench-import bench-storage bench-query bench-relay conformance crash fuzz generate clean
 
 build:
 	go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/wok ./cmd/wok
@@ -75,6 +76,11 @@ bench-import: build bin/bench/$(EVENTS).jsonl
 		bin/wok --db bin/bench/db import $$flag < bin/bench/$(EVENTS).jsonl; \
 		echo "$$(($$(wc -c < bin/bench/db/data.mdb) / $(EVENTS))) bytes of database an event, $$(($$(wc -c < bin/bench/$(EVENTS).jsonl) / $(EVENTS))) of JSON"; \
 	done
+
+# The tables of docs/operations.md.
+bench-storage: build bin/bench/$(EVENTS).jsonl
+	go test -run '^TestStorage$$' -count 1 -timeout 60m ./cmd/wok \
+		-storage.wok $(CURDIR)/bin/wok -storage.events $(CURDIR)/bin/bench/$(EVENTS).jsonl
 
 bin/bench/%.jsonl:
 	@mkdir -p bin/bench

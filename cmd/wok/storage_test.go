@@ -1,0 +1,137 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wok/store"
+)
+
+var (
+	storageEvents = flag.String("storage.events", "", "measure what storing the events of this `FILE` takes, as JSON, one a line")
+	storageWok    = flag.String("storage.wok", "", "the `PATH` of wok that TestStorage measures")
+)
+
+// TestStorage measures what events take on disk, before and after compression,
+// and how fast commands go through them. It prints the tables of
+// docs/operations.md; make bench-storage runs it.
+func TestStorage(t *testing.T) {
+	if *storageEvents == "" {
+		t.Skip("-storage.events names no file")
+	}
+	b := &storageBench{t: t, dir: t.TempDir()}
+	db, out := filepath.Join(b.dir, "db"), filepath.Join(b.dir, "out.jsonl")
+	b.run("import, verified", "", "--db", filepath.Join(b.dir, "verified"), "import", *storageEvents)
+	b.run("import --no-verify", "", "--db", db, "import", "--no-verify", *storageEvents)
+	plain := b.info(db)
+	b.run("export", out, "--db", db, "export")
+	b.run("check", "", "--db", db, "check")
+	b.run("dict train", "", "--db", db, "dict", "train")
+	b.run("dict compress", "", "--db", db, "dict", "compress")
+	b.run("dict stats", filepath.Join(b.dir, "stats"), "--db", db, "dict", "stats")
+	dictionary := b.info(db)
+	b.run("export, compressed", out+"2", "--db", db, "export")
+	b.run("check, compressed", "", "--db", db, "check")
+	b.same(out, out+"2")
+	b.run("dict compress --dictId 0", "", "--db", db, "dict", "compress", "--dictId", "0")
+	none := b.info(db)
+	b.run("dict decompress", "", "--db", db, "dict", "decompress")
+
+	// One way in for compressed events: with a dictionary that is there already.
+	b.run("", "", "--db", db, "dict", "compress")
+	b.run("", "", "--db", db, "delete", "--filter", "{}")
+	b.run("import --no-verify, compressed", "", "--db", db, "--set", "dbParams.compression=1", "import", "--no-verify", *storageEvents)
+	b.print(plain, none, dictionary)
+}
+
+// A storageBench is one run of TestStorage.
+type storageBench struct {
+	t    *testing.T
+	dir  string
+	rows []string
+}
+
+// run runs wok, with stdout into a file if one is named, and notes the rate.
+func (b *storageBench) run(name, out string, args ...string) {
+	b.t.Helper()
+	cmd := exec.Command(*storageWok, args...)
+	cmd.Stderr = os.Stderr
+	if out != "" {
+		f, err := os.Create(out)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		defer f.Close()
+		cmd.Stdout = f
+	}
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.t.Fatalf("wok %v: %v", args, err)
+	}
+	if name == "" {
+		return
+	}
+	took, cpu := time.Since(began), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+	n := float64(b.lines())
+	b.rows = append(b.rows, fmt.Sprintf("| %s | %.0f/s | %.1f s | %.1f s |", name, n/took.Seconds(), took.Seconds(), cpu.Seconds()))
+}
+
+// lines returns how many events there are.
+func (b *storageBench) lines() int {
+	data, err := os.ReadFile(*storageEvents)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.Count(string(data), "\n")
+}
+
+func (b *storageBench) info(dir string) store.Info {
+	db, err := store.Open(store.Options{Dir: dir, ReadOnly: true})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer db.Close()
+	in, err := db.Info(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return in
+}
+
+// same fails unless two files are the same bytes.
+func (b *storageBench) same(one, other string) {
+	x, err := os.ReadFile(one)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if y, err := os.ReadFile(other); err != nil || string(x) != string(y) {
+		b.t.Errorf("%s is not %s, %v", one, other, err)
+	}
+}
+
+// print prints the tables.
+func (b *storageBench) print(plain, none, dictionary store.Info) {
+	var json int64
+	if f, err := os.Stat(filepath.Join(b.dir, "out.jsonl")); err == nil {
+		json = f.Size()
+	}
+	each := func(in store.Info, bytes int64) int64 { return bytes / int64(max(1, in.Events)) }
+	fmt.Printf("\n%d events, %d bytes of JSON each\n\n", plain.Events, each(plain, json))
+	fmt.Println("| bytes an event | plain | no dictionary | dictionary |\n|---|---|---|---|")
+	for i, table := range plain.Tables {
+		if each(plain, table.Bytes) > 0 {
+			fmt.Printf("| %s | %d | %d | %d |\n", table.Name, each(plain, table.Bytes), each(none, none.Tables[i].Bytes), each(dictionary, dictionary.Tables[i].Bytes))
+		}
+	}
+	all := func(in store.Info) int64 { return each(in, in.FileBytes-in.FreeBytes) }
+	fmt.Printf("| pages of no table | %d | %d | %d |\n", each(plain, plain.OtherBytes), each(none, none.OtherBytes), each(dictionary, dictionary.OtherBytes))
+	fmt.Printf("| **all** | **%d** | **%d** | **%d** |\n\n", all(plain), all(none), all(dictionary))
+	fmt.Println("| | events | took | CPU |\n|---|---|---|---|")
+	fmt.Println(strings.Join(b.rows, "\n"))
+}
