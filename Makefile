@@ -79,7 +79,7 @@ bench-import: build bin/bench/$(EVENTS).jsonl
 
 # The tables of docs/operations.md.
 bench-storage: build bin/bench/$(EVENTS).jsonl
-	go test -run '^TestStorage$$' -count 1 -timeout 60m ./cmd/wok \
+	go test -run '^TestStorage$$' -count 1 -v -timeout 60m ./cmd/wok \
 		-storage.wok $(CURDIR)/bin/wok -storage.events $(CURDIR)/bin/bench/$(EVENTS).jsonl
 
 bin/bench/%.jsonl:
