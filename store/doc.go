@@ -11,6 +11,9 @@
 // operator does not want to keep is removed by [DB.Prune] and [DB.Retain].
 // [DB.Backup] writes archives, of which [Restore] makes a database again.
 //
+// The JSON of an event is kept plain or compressed with a dictionary, see [Form]:
+// [DB.Encode] for new events, [DB.Compress] for those that are stored.
+//
 // It does not verify signatures, apply policy or limits (ingest does), choose
 // indexes (planner), or know about clients.
 //

@@ -19,9 +19,12 @@ func followCompression(cfg *config.Config, db *store.DB) {
 	db.SetCompression(c)
 }
 
-// keepCompressed compresses events that are stored already, in the background,
-// and returns what ends that.
-func keepCompressed(ctx context.Context, db *store.DB, log *slog.Logger) (stop func()) {
+// keepCompressed compresses events that are stored already in the background,
+// unless that is off, and returns what ends it.
+func keepCompressed(ctx context.Context, cfg *config.Config, db *store.DB, log *slog.Logger) (stop func()) {
+	if c, _ := store.ParseCompression(cfg.DBParams.Compression); c.Off() {
+		return func() {}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {

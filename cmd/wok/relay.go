@@ -80,7 +80,7 @@ func (c *relayCmd) run(ctx context.Context, _ []string, io stdio) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	defer keepSwept(ctx, db, log)()
 	defer keepRetained(ctx, &cfg, db, log)()
-	defer keepCompressed(ctx, db, log)()
+	defer keepCompressed(ctx, &cfg, db, log)()
 	keepSettled(ctx)
 	ln, err := listen(cfg.Relay.Bind, cfg.Relay.Port)
 	if err != nil {
