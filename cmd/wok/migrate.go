@@ -212,7 +212,11 @@ func (w *walk) run(ctx context.Context) error {
 		from, before = w.mark.Next, w.mark.Rows
 	}
 	p := ingest.New(w.db, w.pipeline)
-	meter := newMeter(w.io.err, "events", int64(total), false)
+	unit := "events"
+	if w.mark == nil {
+		unit = "events compared"
+	}
+	meter := newMeter(w.io.err, unit, int64(total), false)
 	err = w.feed(ctx, p, w.src.Rows(from), func(n int) { meter.at(int64(before+n), n) })
 	err = errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 	meter.clear()
@@ -225,6 +229,9 @@ func (w *walk) feed(ctx context.Context, p *ingest.Pipeline, rows *strfry.Rows, 
 	from := p.Submitter(w.settle)
 	n := 0
 	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
 		b, err := rows.Next()
 		if err == io.EOF {
 			return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"wok/internal/lmdbx"
@@ -198,6 +200,36 @@ func TestMigrateKilled(t *testing.T) {
 	if got, want := exported(t, dir), exported(t, other); !slices.Equal(got, want) {
 		t.Errorf("%d events, want %d", len(got), len(want))
 	}
+}
+
+// Ctrl-C ends a run: what was committed is said and noted.
+func TestMigrateInterrupted(t *testing.T) {
+	src := newSource(t)
+	src.add([][]byte{[]byte("{}")}) // which is told of at once
+	src.add(invented(3000))
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var out, talk bytes.Buffer
+	code := execute(ctx, []string{"--db", dir, "migrate", "strfry", "--show-rejected", src.Dir()},
+		stdio{out: &out, err: onWrite{&talk, func() { cancel(interrupted{syscall.SIGINT}) }}})
+	if code != 128+int(syscall.SIGINT) || !strings.HasPrefix(out.String(), "read ") || strings.Contains(out.String(), "kind ") {
+		t.Errorf("exit code %d:\n%s%s", code, out.String(), talk.String())
+	}
+	again := wok(t, "--db", dir, "migrate", "strfry", src.Dir())
+	if !regexp.MustCompile(`(?m)^all +3001 .*1 invalid: id is missing`).MatchString(again) {
+		t.Errorf("in the end:\n%s", again)
+	}
+}
+
+// onWrite calls a function for what is written.
+type onWrite struct {
+	io.Writer
+	fn func()
+}
+
+func (w onWrite) Write(b []byte) (int, error) {
+	w.fn()
+	return w.Writer.Write(b)
 }
 
 // Reading while the database is written to yields whole batches of one
