@@ -140,6 +140,29 @@ func TestRetain(t *testing.T) {
 	}
 }
 
+func TestRuleCovers(t *testing.T) {
+	every := store.Rule{Age: 1}
+	some := store.Rule{Kinds: []store.KindRange{{First: 5, Last: 7}, {First: 30000, Last: 30000}}, Age: 1}
+	for kind, want := range map[uint16][2]bool{
+		1: {true, false}, 4: {true, false}, 7: {true, true}, 8: {true, false}, 1059: {true, false}, 65535: {true, false},
+		5: {false, true}, 62: {false, false}, // what deletes
+		0: {false, false}, 3: {false, false}, 10002: {false, false}, 30000: {false, true}, 39999: {false, false}, // what is replaced
+	} {
+		if got := [2]bool{every.Covers(kind), some.Covers(kind)}; got != want {
+			t.Errorf("kind %d: %v, want %v", kind, got, want)
+		}
+	}
+}
+
+// The bound of age is inclusive.
+func TestRetainAge(t *testing.T) {
+	db, _ := clockAt(t, today)
+	put(t, db, author{t, 1}.event(1, today), author{t, 1}.event(1, today-day+1), author{t, 1}.event(1, today-day), author{t, 1}.event(1, today-day-1))
+	if sum, err := db.Retain(t.Context(), &store.Rule{Age: day}, nil); err != nil || sum.Events != 2 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}
+
 // The size of a database is that of its used pages, and who came first goes first.
 func TestRetainSize(t *testing.T) {
 	db, _ := clockAt(t, today)
