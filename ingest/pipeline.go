@@ -38,7 +38,7 @@ type Options struct {
 
 	// Ephemeral is handed every accepted event of an ephemeral kind, which may
 	// be kept and must not be changed. It is called by several goroutines at
-	// once, must not block, and returns before the submitter is told. Default:
+	// once, must not wait for clients, and returns before the submitter is told. Default:
 	// none, the events are dropped.
 	Ephemeral func(*nostr.Event)
 

@@ -45,6 +45,7 @@ func (w *worker) run() {
 func (w *worker) examine() {
 	w.each((*worker).read)
 	// What fails here is left to the writer, who looks once more and has to answer.
+	// An ephemeral event goes on without: nothing of it stays.
 	_ = w.p.db.View(context.Background(), func(tx *store.Txn) error {
 		w.tx = tx
 		w.each((*worker).known)

@@ -18,6 +18,7 @@
 //	outbox.go        what waits to be sent, and outbound.go the writer of it
 //	wire.go          frames: of events, one compression for all who get one
 //	socket.go        the socket below, and what is read ahead
+//	buffer.go        buffers that are lent, shared by all servers of the process
 //	steady.go        how much of what clients cause goes to the log
 //
 // The package does not verify, decide about or write events (ingest, store),
