@@ -112,7 +112,7 @@ func TestCutFile(t *testing.T) {
 func TestFlippedBytes(t *testing.T) {
 	all, _ := readAll(t, open(t, "testdata"), 0)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range 100 {
 		at := 2*pageSize + rng.IntN(188*pageSize)
 		bit := byte(1) << rng.IntN(8)
 		path := damaged(t, func(b []byte) { b[at] ^= bit })
