@@ -164,11 +164,11 @@ func (b *backup) goesOn(m *Manifest) error {
 		return fmt.Errorf("%w: the database has been upgraded since the last backup: take a full one", ErrBase)
 	}
 	for _, e := range base.Newest {
-		v, ok, err := b.tx.Packed(e.LevID)
+		val, ok, err := b.tx.lx.Get(int(index.TableEvent), lmdbx.AppendInt(nil, e.LevID))
 		if err != nil {
 			return err
 		}
-		if ok && hex.EncodeToString(v.ID()) != e.ID {
+		if ok && hex.EncodeToString(val[:min(len(val), idSize)]) != e.ID {
 			return fmt.Errorf("%w: the last backup is of a copy of this database that has gone its own way: take a full one", ErrBase)
 		}
 	}

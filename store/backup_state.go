@@ -12,11 +12,13 @@ import (
 	"io"
 
 	"wok/index"
-	"wok/packed"
+	"wok/internal/lmdbx"
 )
 
-// newestEvents is how many events a manifest names.
-const newestEvents = 8
+const (
+	newestEvents = 8 // that a manifest names
+	idSize       = 32
+)
 
 // carried returns the tables that increments hold whole: all that do not follow
 // from the events.
@@ -57,17 +59,22 @@ func (tx *Txn) survey(ctx context.Context) (s survey, err error) {
 	s.hash = sha256.New()
 	w := bufio.NewWriterSize(s.hash, 1<<16)
 	b := make([]byte, 0, 64)
-	err = tx.EachEvent(0, func(levID uint64, v packed.View) error {
+	err = tx.lx.Each(int(index.TableEvent), nil, func(key, val []byte) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if len(key) != 8 {
+			return fmt.Errorf("%w: table Event has a key of %d bytes; see wok check", ErrCorrupt, len(key))
+		}
+		levID := lmdbx.Int(key)
 		s.events++
 		s.present.add(levID)
 		if len(s.newest) == newestEvents {
 			s.newest = append(s.newest[:0], s.newest[1:]...)
 		}
 		s.newest = append(s.newest, EventName{LevID: levID})
-		b = append(binary.BigEndian.AppendUint64(b[:0], levID), v.ID()...)
+		// A damaged event is backed up as it is.
+		b = append(binary.BigEndian.AppendUint64(b[:0], levID), val[:min(len(val), idSize)]...)
 		_, err := w.Write(b)
 		return err
 	})
@@ -76,11 +83,11 @@ func (tx *Txn) survey(ctx context.Context) (s survey, err error) {
 	}
 	s.present.close()
 	for i := range s.newest {
-		v, _, err := tx.Packed(s.newest[i].LevID)
+		val, _, err := tx.lx.Get(int(index.TableEvent), lmdbx.AppendInt(nil, s.newest[i].LevID))
 		if err != nil {
 			return s, err
 		}
-		s.newest[i].ID = hex.EncodeToString(v.ID())
+		s.newest[i].ID = hex.EncodeToString(val[:min(len(val), idSize)])
 	}
 	for _, t := range carried() {
 		if isState(t) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -479,4 +480,35 @@ func FuzzRestoreStream(f *testing.F) {
 	present, rows, events := store.StreamsOf(f, db)
 	f.Add(present, rows, events)
 	f.Fuzz(func(_ *testing.T, present, rows, events []byte) { store.ReadStreams(present, rows, events) })
+}
+
+// TestBackupDictionaries: payloads come back in whichever form they have, old ones
+// with the dictionary that the source has removed since.
+func TestBackupDictionaries(t *testing.T) {
+	db := testdb.Open(t)
+	events := generated(t, 1200)
+	put(t, db, events[:600]...)
+	first := trained(t, db, 8<<10)
+	compress(t, db, store.CompressOptions{Form: all(first)})
+	full, _ := archive(t, db, store.BackupOptions{})
+
+	put(t, db, events[600:]...)
+	second := trained(t, db, 8<<10)
+	compress(t, db, store.CompressOptions{Form: all(second)})
+	if err := db.RemoveDictionary(t.Context(), uint32(first)); err != nil {
+		t.Fatal(err)
+	}
+	inc, _ := archive(t, db, store.BackupOptions{Incremental: true, Since: 600})
+
+	again, err := restore(t, full, inc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(contents(t, again), contents(t, db)) {
+		t.Error("other events came back")
+	}
+	compress(t, again, store.CompressOptions{Form: all(second)})
+	if err := again.RemoveDictionary(t.Context(), uint32(first)); err != nil {
+		t.Error(err)
+	}
 }

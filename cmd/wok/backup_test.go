@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -276,5 +277,46 @@ func forgetIdentity(t *testing.T, dir string) {
 	})
 	if err := errors.Join(err, env.Close()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestBackupDamaged: a damaged database can be backed up, whole, and the restore
+// says what it is.
+func TestBackupDamaged(t *testing.T) {
+	dir, _ := damaged(t)
+	file, to := filepath.Join(t.TempDir(), "a.tar"), filepath.Join(t.TempDir(), "db")
+	ok(t, "--db", dir, "backup", file)
+	var talk bytes.Buffer
+	code := execute(t.Context(), []string{"--db", to, "restore", file}, stdio{out: &bytes.Buffer{}, err: &talk})
+	if code != exitFailed || !strings.Contains(talk.String(), "was damaged already; with --no-check") {
+		t.Errorf("exit code %d, %q", code, talk.String())
+	}
+	ok(t, "--db", to, "restore", "--no-check", file)
+	ok(t, "--db", to, "info")
+}
+
+// TestBackupInterrupted: one that is told to end leaves nothing.
+func TestBackupInterrupted(t *testing.T) {
+	db, _ := stored(t, 3000)
+	dir := db.Dir()
+	db.Close()
+	backups := t.TempDir()
+	pipe := filepath.Join(backups, "a.tar.part") // nobody reads it, so the backup waits
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip("no pipes here:", err)
+	}
+	p := start(t, "--db", dir, "backup", filepath.Join(backups, "a.tar"))
+	r, err := os.Open(pipe) // it has begun to write
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.signal(syscall.SIGINT)
+	io.Copy(io.Discard, r)
+	r.Close()
+	if code := p.wait(); code == exitOK {
+		t.Errorf("exit code %d\n%s", code, p.stderr())
+	}
+	if names, _ := filepath.Glob(filepath.Join(backups, "*")); len(names) > 0 {
+		t.Errorf("left are %q", names)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"wok/internal/lmdbx"
@@ -225,6 +226,46 @@ func TestCompactInUse(t *testing.T) {
 	other.cmd.Wait()
 	if _, err := lmdbx.CompactInPlace(t.Context(), dir); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCompactWaits: who opens the database while it is being exchanged finds the
+// new file, and writes to that.
+func TestCompactWaits(t *testing.T) {
+	dir := t.TempDir()
+	env := open(t, lmdbx.Options{Dir: dir})
+	if err := fill(env, 0, 300); err != nil {
+		t.Fatal(err)
+	}
+	env.Close()
+	for i := range 5 {
+		lock, err := os.OpenFile(filepath.Join(dir, "lock.mdb"), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := syscall.Flock_t{Type: syscall.F_WRLCK, Len: 1}
+		if err := syscall.FcntlFlock(lock.Fd(), syscall.F_SETLK, &first); err != nil {
+			t.Fatal(err)
+		}
+		other := start(t, "serve", dir, "")
+		// It gives up the lock at its end, as that belongs to the process.
+		if _, err := lmdbx.CompactInPlace(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		lock.Close()
+		if got := other.ask(""); got != "ready" {
+			t.Fatal(got)
+		}
+		if got := other.ask(fmt.Sprint(300 + 100*i)); got != "filled <nil>" {
+			t.Fatal(got)
+		}
+		other.in.Close()
+		other.cmd.Wait()
+		env := open(t, lmdbx.Options{Dir: dir})
+		if n, err := blocks(t.Context(), env); n != 400+100*i || err != nil {
+			t.Errorf("%d blocks (%v)", n, err)
+		}
+		env.Close()
 	}
 }
 
