@@ -278,6 +278,7 @@ func TestValues(t *testing.T) {
 		{"relay.info.nips=[1, 11]", []int{1, 11}},
 		{"relay.info.nips=1,11", []int{1, 11}},
 		{"relay.filterValidation.allowedKinds=[]", []uint16(nil)},
+		{"events.rejectEventsOlderThanSeconds=9000000000", 9_000_000_000}, // as some write who take everything
 		{"dbParams.mapsize=64 MiB", int64(64 << 20)},
 		{"dbParams.mapsize=2GiB", int64(2 << 30)},
 		{"dbParams.mapsize=2097152 B", int64(2 << 20)},

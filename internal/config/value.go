@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr/nip19"
 )
@@ -85,20 +86,26 @@ func (k *Key) fromText(s string) (any, error) {
 
 // number checks the bounds of a number and gives it the type of the field.
 func (k *Key) number(n int64) (any, error) {
-	most := k.Max
-	if most == 0 {
-		most = math.MaxInt64
-		if k.Type == Int {
-			most = math.MaxInt32
-		}
-	}
-	if n < k.Min || n > most {
+	if n < k.Min || n > k.most() {
 		return nil, k.unexpected(strconv.FormatInt(n, 10))
 	}
 	if k.Type == Int {
 		return int(n), nil
 	}
 	return n, nil
+}
+
+// most returns the largest number that the key can have.
+func (k *Key) most() int64 {
+	switch {
+	case k.Max != 0:
+		return k.Max
+	case k.Type != Int:
+		return math.MaxInt64
+	case k.Unit == "seconds":
+		return math.MaxInt64 / int64(time.Second) // what a time.Duration holds, 292 years
+	}
+	return math.MaxInt32
 }
 
 // unexpected is the error of a value that the key cannot have.
