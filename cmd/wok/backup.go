@@ -37,7 +37,7 @@ While a backup is being written, pages of the database that become free cannot b
 used again: it may grow by what is written to it meanwhile. So send it to
 something fast; where a line is slow, write to a file and copy that.
 
-  wok backup /backups                                 a full one
+  wok backup --compact /backups                       a full one
   wok backup --incremental /backups                   what has changed since
   wok backup - | zstd | ssh host 'cat > wok.tar.zst'
   wok backup --since-levid 20000 new.tar.zst`
