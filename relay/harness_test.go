@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -114,7 +115,8 @@ func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for begin := time.Now(); !ok(); <-time.After(time.Millisecond) {
 		if time.Since(begin) > patience {
-			t.Fatalf("still waiting until %s", what)
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("still waiting until %s, while\n%s", what, stacks[:runtime.Stack(stacks, true)])
 		}
 	}
 }
