@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -24,7 +25,7 @@ func keepSettled(ctx context.Context) {
 				return
 			case <-tick.C:
 			}
-			if s.due(allocated()) {
+			if s.due(allocated(), runtime.NumGoroutine()) {
 				debug.FreeOSMemory()
 			}
 		}
@@ -38,10 +39,12 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// A settler decides when it is time, by what has ever been allocated.
+// A settler decides when it is time, by what has ever been allocated, and by the
+// goroutines that have ended: clients who leave allocate nothing and leave much.
 type settler struct {
 	last    uint64 // when looked at before
 	settled uint64 // when memory was given back
+	most    int    // goroutines at a time since then
 	more    int    // collections to come
 }
 
@@ -50,15 +53,17 @@ const (
 	collections = 3
 	quietBytes  = 100 << 10 // a quiet process allocates less in an interval
 	worthBytes  = 4 << 20   // and it is worth the work if this much came before
+	worthEnded  = 400       // or so many went, with some 10 KiB each
 )
 
-// due is told how much has been allocated at the end of an interval. It reports
-// whether memory is to be given back now.
-func (s *settler) due(allocated uint64) bool {
+// due is told at the end of an interval how much has been allocated, and how many
+// goroutines there are. It reports whether memory is to be given back now.
+func (s *settler) due(allocated uint64, goroutines int) bool {
 	quiet := allocated-s.last < quietBytes
 	s.last = allocated
-	if allocated-s.settled >= worthBytes {
-		s.settled, s.more = allocated, collections
+	s.most = max(s.most, goroutines)
+	if allocated-s.settled >= worthBytes || s.most-goroutines >= worthEnded {
+		s.settled, s.most, s.more = allocated, goroutines, collections
 	}
 	if !quiet || s.more == 0 {
 		return false
