@@ -107,3 +107,19 @@ func TestDictKilled(t *testing.T) {
 		t.Fatal("the export is another one")
 	}
 }
+
+// TestDictRealEvents compresses real events: what comes out is the same.
+func TestDictRealEvents(t *testing.T) {
+	if _, err := os.Stat(realEvents); err != nil {
+		t.Skip("no recorded events: ", err)
+	}
+	db := filepath.Join(t.TempDir(), "db")
+	wok(t, "--db", db, "import", "--no-verify", realEvents)
+	before := wok(t, "--db", db, "export")
+	wok(t, "--db", db, "dict", "train", "--dictSize", "32768", "--limit", "1000")
+	t.Log(wok(t, "--db", db, "dict", "compress"))
+	if wok(t, "--db", db, "export") != before {
+		t.Error("the export is another one")
+	}
+	wok(t, "--db", db, "check")
+}
