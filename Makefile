@@ -19,7 +19,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -tags=libsecp256k1)
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 30s
 COUNT    ?= 6
-ROUNDS   ?= 300
+ROUNDS   ?= 500
 EVENTS   ?= 200000
 QUERIED  ?= 1000000
 FRESH    ?= 200000

@@ -31,10 +31,10 @@ const (
 )
 
 // TestCrash kills a relay that several clients publish to, at a random moment,
-// in some rounds beside an import that is killed with it or before it, and
-// looks at what is left: every event that was answered with OK is there,
-// whatever it deleted is not, and every row is right. Make crash does it some
-// hundred times.
+// in some rounds beside an import that is killed with it or before it, in all
+// beside a command that compresses, backs up or deletes, and looks at what is
+// left: every event that was answered with OK is there, whatever it deleted is
+// not, and every row is right. Make crash does it some hundred times.
 func TestCrash(t *testing.T) {
 	rounds := crashRounds
 	if raceDetector {
@@ -91,6 +91,7 @@ func (r *crashRound) run() {
 		publishers.Wait()
 		close(ended)
 	}()
+	other := start(r.t, append([]string{"--db", r.dir}, r.other()...)...)
 	r.await(ended, relay, 1+r.rng.IntN(crashAcks))
 	if r.number%3 == 2 {
 		// The import may hold the writer's lock, which the relay must get over.
@@ -98,6 +99,7 @@ func (r *crashRound) run() {
 		r.await(ended, relay, 50)
 	}
 	relay.kill()
+	other.kill()
 	if imp != nil {
 		imp.kill()
 		if imp.cmd.ProcessState.Success() {
@@ -106,6 +108,48 @@ func (r *crashRound) run() {
 	}
 	<-ended
 	r.inspect()
+	if r.number%freshEvery == 3 {
+		r.finish("dict", "train")
+		r.finish("backup", r.backups())
+	}
+	if r.number%freshEvery == freshEvery-1 {
+		r.restore()
+	}
+}
+
+// other returns the command that runs beside the relay of this round.
+func (r *crashRound) other() []string {
+	switch r.rng.IntN(5) {
+	case 0:
+		return []string{"backup", "--incremental", r.backups()}
+	case 1:
+		return []string{"dict", "decompress", "--filter", `{"kinds":[30023]}`}
+	case 2:
+		return []string{"delete", "--filter", `{"kinds":[7]}`}
+	}
+	return []string{"dict", "compress"} // fails until there is a dictionary
+}
+
+func (r *crashRound) backups() string { return filepath.Join(filepath.Dir(r.dir), "backups") }
+
+// finish runs a command to its end, which must be a good one.
+func (r *crashRound) finish(args ...string) {
+	r.t.Helper()
+	p := start(r.t, append([]string{"--db", r.dir}, args...)...)
+	if code := p.wait(); code != exitOK {
+		r.t.Errorf("%v: exit code %d\n%s", args, code, p.stderr())
+	}
+}
+
+// restore finishes the chain of backups that the rounds have left behind, and
+// restores from it what is there now.
+func (r *crashRound) restore() {
+	r.t.Helper()
+	r.finish("backup", "--incremental", r.backups())
+	copied := *r
+	copied.dir = filepath.Join(r.t.TempDir(), "restored")
+	copied.finish("restore", r.backups())
+	copied.inspect()
 }
 
 // await waits until n more events have been answered, and then a little.
@@ -201,6 +245,7 @@ func (l *ledger) ack(d draftEvent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
+	case d.fleeting:
 	case d.address != "":
 		l.versions[d.address] = max(l.versions[d.address], d.created)
 	case d.target != "":
@@ -282,6 +327,8 @@ type draftEvent struct {
 	created uint64
 	address string // of an addressable one
 	target  string // of a deletion
+
+	fleeting bool // another command deletes its kind
 }
 
 func newPublisher(t *testing.T, url string, l *ledger, number int, seed uint64) *publisher {
@@ -318,7 +365,9 @@ func (p *publisher) next() []byte {
 		name := fmt.Sprint(p.rng.IntN(5))
 		ev.Kind, ev.Tags = 30023, [][]string{{"d", name}}
 		d.address = string(addressOf(p.number, 30023, name))
-	case n < 5 && len(p.notes) > 0:
+	case n < 4:
+		ev.Kind, d.fleeting = 7, true
+	case n < 6 && len(p.notes) > 0:
 		i := p.rng.IntN(len(p.notes))
 		d.target = p.notes[i]
 		p.notes[i] = p.notes[len(p.notes)-1]
@@ -366,7 +415,7 @@ func (p *publisher) answered(id string, ok bool, reason string) {
 		p.t.Errorf("an answer to %s, which was not asked: %s", id, reason)
 	case ok:
 		p.ledger.ack(d)
-		if d.address == "" && d.target == "" {
+		if d.address == "" && d.target == "" && !d.fleeting {
 			p.notes = append(p.notes, id)
 		}
 	case d.address == "": // a version may come after a newer one
