@@ -30,7 +30,13 @@ type process struct {
 // start starts wok. What is left of it at the end of the test is killed.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command("wok", args...), lines: make(chan string, 1000)}
+	return startCommand(t, exec.Command("wok", args...))
+}
+
+// startCommand is start of a command that runs wok.
+func startCommand(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, lines: make(chan string, 1000)}
 	p.cmd.Stdout = &p.stdout
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {

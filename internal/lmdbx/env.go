@@ -111,22 +111,40 @@ func Open(opts Options, accept func(*Peek) error, create func(*Txn) error) (*Env
 	for range opts.Readers {
 		e.readers <- nil
 	}
-	err := e.checkLength()
+	// First of all: they may hold every slot there is.
+	err := e.clearReaders()
+	if err == nil {
+		err = e.checkLength()
+	}
 	if err == nil {
 		err = e.openTables(accept, create)
 	}
 	if err != nil {
+		err = e.explainFull(err)
 		e.env.Close()
 		return nil, fmt.Errorf("open database %s: %w", opts.Dir, err)
 	}
 	return e, nil
 }
 
-func (e *Env) openTables(accept func(*Peek) error, create func(*Txn) error) error {
-	var err error
+// clearReaders takes their slots from readers whose processes have ended.
+func (e *Env) clearReaders() (err error) {
 	if e.cleared, err = e.env.ReaderCheck(); err != nil {
 		return fmt.Errorf("clear stale readers: %w", err)
 	}
+	return nil
+}
+
+// explainFull says what to do where there is no slot for one more reader.
+func (e *Env) explainFull(err error) error {
+	if !isErrno(err, lmdb.ReadersFull) {
+		return err
+	}
+	return fmt.Errorf("all slots for readers are taken by processes that run: "+
+		"raise dbParams.maxreaders, which holds once all of them have stopped: %w", err)
+}
+
+func (e *Env) openTables(accept func(*Peek) error, create func(*Txn) error) error {
 	if e.opts.ReadOnly {
 		return e.env.View(func(txn *lmdb.Txn) error { return e.openIn(txn, accept) })
 	}

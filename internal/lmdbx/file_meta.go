@@ -189,10 +189,13 @@ func pinnedFile(dir string, f *os.File, pageSize int, tables []Table) (*File, er
 	if err := e.openMap(); err != nil {
 		return nil, err
 	}
+	if err := e.clearReaders(); err != nil {
+		return nil, errors.Join(err, e.env.Close())
+	}
 	for try := range snapshotTries { // commits may come faster than a page is read, but not for ever
 		txn, err := e.env.BeginTxn(nil, lmdb.Readonly)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("begin read of %s: %w", dir, err), e.env.Close())
+			return nil, errors.Join(fmt.Errorf("begin read of %s: %w", dir, e.explainFull(err)), e.env.Close())
 		}
 		p, err := fileOf(f, pageSize, uint64(txn.ID()), tables)
 		if err == nil {

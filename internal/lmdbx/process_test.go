@@ -194,6 +194,46 @@ func TestStaleReader(t *testing.T) {
 	}
 }
 
+// TestTooManyReaders: who finds no slot for a reader is told why, and finds one
+// when another process has gone, killed or not.
+func TestTooManyReaders(t *testing.T) {
+	dir := t.TempDir()
+	const slots = 4
+	env := open(t, lmdbx.Options{Dir: dir, MaxReaders: slots})
+	if err := fill(env, 0, 10); err != nil {
+		t.Fatal(err)
+	}
+	var others []*process
+	for range slots {
+		p := start(t, "hold", dir, "")
+		if got := p.ask(""); got != "ready" {
+			t.Fatal(got)
+		}
+		others = append(others, p)
+	}
+	look := func() error { return env.Read(t.Context(), func(*lmdbx.Txn) error { return nil }) }
+	if err := look(); err == nil || !strings.Contains(err.Error(), "raise dbParams.maxreaders") {
+		t.Errorf("with no slot left: %v", err)
+	}
+	if err := fill(env, 0, 10); err != nil {
+		t.Errorf("a write needs no slot: %v", err)
+	}
+	others[0].in.Close()
+	others[0].cmd.Wait()
+	if err := look(); err != nil {
+		t.Errorf("with a slot given back: %v", err)
+	}
+	others[1].cmd.Process.Kill()
+	others[1].cmd.Wait()
+	if err := env.Close(); err != nil {
+		t.Fatal(err)
+	}
+	env = open(t, lmdbx.Options{Dir: dir, MaxReaders: slots})
+	if err := look(); err != nil {
+		t.Errorf("with a slot left behind by a kill: %v", err)
+	}
+}
+
 // size opens a database by its defaults and uses it.
 func size(dir string) error {
 	env, err := lmdbx.Open(lmdbx.Options{Dir: dir, Tables: tables}, accept, create)

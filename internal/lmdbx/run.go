@@ -49,6 +49,12 @@ func (e *Env) renew(t *Txn) (*Txn, error) {
 		if err == nil {
 			return t, nil
 		}
+		if isErrno(err, lmdb.ReadersFull) {
+			if dead, errCheck := e.env.ReaderCheck(); errCheck == nil && dead > 0 {
+				continue // their processes have ended without giving them back
+			}
+			return t, fmt.Errorf("begin read of %s: %w", e.dir, e.explainFull(err))
+		}
 		if !isErrno(err, lmdb.MapResized) {
 			return t, fmt.Errorf("begin read of %s: %w", e.dir, err)
 		}
