@@ -8,7 +8,8 @@
 # make bench-query  queries of all shapes on a million events
 # make bench-relay  wok and its peers over the socket, one table
 # make conformance  the rules of the protocol, one by one, on relays it starts
-# make crash        kills a relay some hundred times and looks at what is left
+# make crash        kills a relay and other commands 500 times, and looks at what
+#                   is left
 # make fuzz         each fuzz target for FUZZTIME
 # make generate     the files that follow from golpe.yaml
 #

@@ -6,10 +6,11 @@
 // store decides what becomes of each event (stored, duplicate, superseded,
 // deleted, vanished, expired: [Status]) so that the final state follows from the
 // set of events put, not from their order. It keeps every index in step with the
-// events, and [DB.Check] proves that it has. Events that nobody is to see any
-// more are hidden by [Txn.Hidden] until [DB.Sweep] has removed them; what an
-// operator does not want to keep is removed by [DB.Prune] and [DB.Retain].
-// [DB.Backup] writes archives, of which [Restore] makes a database again.
+// events, [DB.Check] proves that it has, and [DB.Repair] makes it so again; what
+// is left of a file with broken pages is saved by [Salvage]. Events that nobody
+// is to see any more are hidden by [Txn.Hidden] until [DB.Sweep] has removed
+// them; what an operator does not want to keep is removed by [DB.Prune] and
+// [DB.Retain]. [DB.Backup] writes archives, of which [Restore] makes a database again.
 //
 // The JSON of an event is kept plain or compressed with a dictionary, see [Form]:
 // [DB.Encode] for new events, [DB.Compress] for those that are stored.

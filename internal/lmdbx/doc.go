@@ -5,6 +5,7 @@
 // how read transactions are pooled and bounded, how the map grows while others
 // read, how a list of postings is walked a page at a time, and how a snapshot is
 // copied or compacted.
+// A [File] reads a snapshot without LMDB, and survives what LMDB does not.
 //
 // It does not know what the tables mean; that is store, its only caller. It
 // starts no goroutines. An [Env] may be used by many goroutines at once, a
