@@ -45,6 +45,7 @@ func TestRelayFullDisk(t *testing.T) {
 	}
 	c.send(`["REQ","a",{"kinds":[1]}]`)
 	c.expect(`"EOSE"`)
+	c.send(`["CLOSE","a"]`)
 	fmt.Fprintln(p.stdin)
 	p.await("^removed$")
 	c.publish(ev)
