@@ -104,6 +104,7 @@ func (l *live) sendNew(ctx context.Context) {
 // read copies the next events, moves l.pos behind them, and reports whether it
 // should be called again.
 func (l *live) read(ctx context.Context) (batch []news, more bool, err error) {
+	before := l.pos
 	err = l.db.View(ctx, func(tx *store.Txn) error {
 		size := 0
 		err := tx.EachEvent(l.pos+1, func(levID uint64, v packed.View) error {
@@ -129,8 +130,10 @@ func (l *live) read(ctx context.Context) (batch []news, more bool, err error) {
 		l.pos = max(l.pos, last)
 		return err
 	})
-	if errors.Is(err, store.ErrCorrupt) { // step over the row
-		l.pos++
+	if errors.Is(err, store.ErrCorrupt) { // go on behind the row
+		if l.pos == before {
+			l.pos++
+		}
 		return batch, true, err
 	}
 	return batch, more && err == nil, err

@@ -61,9 +61,22 @@ type KindInfo struct {
 // Info measures the database. It reads all of the indexes on one snapshot, so it
 // is for people, not for a loop.
 func (db *DB) Info(ctx context.Context) (Info, error) {
-	in := Info{Dir: db.Dir()}
-	err := db.View(ctx, func(tx *Txn) error {
-		if err := in.env(db, tx); err != nil {
+	in := Info{Dir: db.Dir(), StaleReaders: db.env.Cleared()}
+	// Before the transaction: within one, asking would wait for who moves the
+	// map, who waits for the transaction.
+	env, err := db.env.Info()
+	if err != nil {
+		return in, err
+	}
+	readers, err := db.env.Readers()
+	if err != nil {
+		return in, err
+	}
+	err = db.View(ctx, func(tx *Txn) error {
+		if err := in.env(env, tx); err != nil {
+			return err
+		}
+		if err := in.readers(readers, tx); err != nil {
 			return err
 		}
 		if err := in.tables(ctx, tx); err != nil {
@@ -74,7 +87,7 @@ func (db *DB) Info(ctx context.Context) (Info, error) {
 	return in, err
 }
 
-func (in *Info) env(db *DB, tx *Txn) error {
+func (in *Info) env(env lmdbx.Info, tx *Txn) error {
 	var err error
 	if in.Format, err = getMeta(tx.lx, metaFormat); err != nil {
 		return err
@@ -85,27 +98,15 @@ func (in *Info) env(db *DB, tx *Txn) error {
 	if in.Events, err = tx.Events(); err != nil {
 		return err
 	}
-	env, err := db.env.Info()
-	if err != nil {
-		return err
-	}
 	free, err := tx.lx.FreePages()
 	in.FileBytes, in.MapBytes, in.PageBytes = env.FileSize, env.MapSize, env.PageSize
 	in.Readers, in.MaxReaders = env.NumReaders, env.MaxReaders
 	in.FreeBytes = int64(free) * int64(env.PageSize)
-	if err != nil {
-		return err
-	}
-	return in.readers(db, tx)
+	return err
 }
 
 // readers fills in who reads, and what that costs.
-func (in *Info) readers(db *DB, tx *Txn) error {
-	in.StaleReaders = db.env.Cleared()
-	all, err := db.env.Readers()
-	if err != nil {
-		return err
-	}
+func (in *Info) readers(all []lmdbx.Reader, tx *Txn) error {
 	now, self := tx.lx.ID(), os.Getpid()
 	oldest := now
 	for _, r := range all {
