@@ -158,7 +158,7 @@ func (b *backup) goesOn(m *Manifest) error {
 		return nil
 	}
 	if base.Database != m.Database {
-		return fmt.Errorf("%w: the last backup is of another database (one that was restored is another): take a full one", ErrBase)
+		return fmt.Errorf("%w: the last backup is of another database (one that was restored or repaired is another): take a full one", ErrBase)
 	}
 	if base.Format != m.Format {
 		return fmt.Errorf("%w: the database has been upgraded since the last backup: take a full one", ErrBase)

@@ -151,7 +151,7 @@ func (a *applier) table(t index.TableID) error {
 // whatever the source has compressed since.
 func isOfFile(key []byte) bool {
 	k := string(key)
-	return k == string(metaFormat) || k == string(metaIndexes) || k == "compressed" ||
+	return k == string(metaFormat) || k == string(metaIndexes) || k == string(metaCompressed) ||
 		strings.HasPrefix(k, buildPrefix) || strings.HasPrefix(k, retiredPrefix)
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // metaIdentity is the key of a database's identity, 16 random bytes that it got
-// when it was made, restored, or first backed up by a version that knew of them.
+// when it was made, restored, repaired, or first backed up by a version that knew
+// of them.
 // Copies of the file are the same database until they are restored ones.
 var metaIdentity = []byte("identity")
 

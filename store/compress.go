@@ -122,19 +122,9 @@ func (p *pass) step(ctx context.Context) error {
 	}
 	p.done.Next, p.done.Seen = next, p.done.Seen+seen
 	if p.opts.Gentle && len(p.changes) > 0 {
-		rest(ctx, time.Since(began))
+		pause(ctx, time.Since(began))
 	}
 	return nil
-}
-
-// rest waits, or less if ctx ends.
-func rest(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }
 
 // gather notes the next events that are to be changed, and returns the levId to

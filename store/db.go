@@ -46,10 +46,16 @@ type Options struct {
 
 	// Now is the clock by which events expire; time.Now by default.
 	Now func() time.Time
+
+	salvaging bool // takes the half of a salvage, to go on with it
 }
 
 // ErrNoSpace is returned by Update while the file system is full, or nearly so.
 var ErrNoSpace = errors.New("no space left for writing")
+
+// ErrHalf is returned by Open for what a [Salvage] that was cut off has made so
+// far.
+var ErrHalf = errors.New("what was saved of a damaged database is not whole yet: run wok check --repair --into once more, which goes on where it stopped")
 
 // ErrClosed is returned by the methods of a DB that was closed.
 var ErrClosed = lmdbx.ErrClosed
@@ -86,7 +92,7 @@ func Open(opts Options) (*DB, error) {
 		Readers:     opts.Readers,
 		NoReadAhead: opts.NoReadAhead,
 		ReadOnly:    opts.ReadOnly,
-	}, func(p *lmdbx.Peek) error { return accept(p, opts.ReadOnly) }, create)
+	}, func(p *lmdbx.Peek) error { return accept(p, &opts) }, create)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +117,7 @@ func tables() []lmdbx.Table {
 }
 
 // accept refuses a database that this build cannot read.
-func accept(p *lmdbx.Peek, readOnly bool) error {
+func accept(p *lmdbx.Peek, opts *Options) error {
 	meta := index.Tables[index.TableMeta].Name
 	if !slices.Contains(p.Tables, meta) {
 		if slices.ContainsFunc(p.Tables, func(t string) bool { return strings.HasPrefix(t, "rasgueadb_") }) {
@@ -133,7 +139,10 @@ func accept(p *lmdbx.Peek, readOnly bool) error {
 	case v < FormatVersion:
 		return fmt.Errorf("its format is %d and this wok reads only %d", v, FormatVersion)
 	}
-	if !readOnly {
+	if _, half, err := p.Get(meta, metaSalvage); err != nil || half && !opts.salvaging {
+		return errors.Join(err, ErrHalf)
+	}
+	if !opts.ReadOnly {
 		return nil // what is missing will be made
 	}
 	for _, t := range index.Tables {

@@ -64,7 +64,7 @@ func (db *DB) Prune(ctx context.Context, pick Pick, opts PruneOptions) (Pruned, 
 		if opts.Progress != nil {
 			opts.Progress(sum)
 		}
-		rest(ctx, min(time.Since(began), maxRest))
+		pause(ctx, min(time.Since(began), maxRest))
 		if more && ctx.Err() != nil {
 			return sum, context.Cause(ctx)
 		}

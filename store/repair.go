@@ -92,12 +92,19 @@ func (r *repair) look(ctx context.Context, fn func(*checker) error) error {
 }
 
 // update runs fn in a write transaction and sets aside what it removes before
-// that is committed.
+// that is committed. With each one that changes something the database becomes
+// another: an increment holds no older event that was put right, so it must not
+// go on from a backup that was taken before, or while the repair was at work.
 func (r *repair) update(fn func(*Batch) error) error {
 	err := r.db.update(func(b *Batch) error {
 		r.aside, r.mended = r.aside[:0], 0
 		if err := fn(b); err != nil {
 			return err
+		}
+		if len(r.aside) > 0 || r.mended > 0 {
+			if err := newIdentity(b.lx); err != nil {
+				return err
+			}
 		}
 		if len(r.aside) == 0 || r.opts.Aside == nil {
 			return nil
@@ -144,12 +151,14 @@ func (r *repair) structure(ctx context.Context) error {
 }
 
 // meta puts right what the database says about itself, without which no batch
-// begins.
+// begins. Where it cannot tell which levIds were given out it may give some out
+// again, to which no increment can go on.
 func (r *repair) meta(context.Context) error {
 	return r.db.env.Update(func(lx *lmdbx.Txn) error {
 		next := uint64(1)
-		if n, err := getMeta(lx, metaNextLevID); err == nil && n <= index.MaxLevID+1 {
-			next = n
+		known, err := getMeta(lx, metaNextLevID)
+		if err == nil && known <= index.MaxLevID+1 {
+			next = known
 		}
 		for _, table := range []index.TableID{index.TableEvent, index.TableEventPayload} {
 			key, _, ok, err := lx.Last(int(table))
@@ -158,6 +167,11 @@ func (r *repair) meta(context.Context) error {
 			}
 			if levID, fits := levIDOf(key); ok && fits && levID <= index.MaxLevID {
 				next = max(next, levID+1)
+			}
+		}
+		if next != known {
+			if err := newIdentity(lx); err != nil {
+				return err
 			}
 		}
 		return errors.Join(

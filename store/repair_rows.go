@@ -155,7 +155,10 @@ func (r *repair) requests(ctx context.Context) error {
 func (r *repair) reapply(b *Batch, levIDs []uint64) error {
 	for _, levID := range levIDs {
 		val, ok, err := b.lx.Get(int(index.TableEventPayload), b.intKey(levID))
-		if err != nil || !ok {
+		if err != nil {
+			return err
+		}
+		if !ok {
 			continue // a row of no event, which goes in rows
 		}
 		ev, _ := r.read(b, val)

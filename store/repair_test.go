@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"io"
 	"sync"
 	"testing"
 
@@ -211,6 +212,42 @@ func TestRepairBesideWriters(t *testing.T) {
 	}
 	writer.Wait()
 	repairs(t, db)
+}
+
+// TestRepairIdentity: increments hold no older event that a repair has put right,
+// so the first backup after one is a full one. A repair that changes nothing
+// leaves the chain as it is.
+func TestRepairIdentity(t *testing.T) {
+	damage := map[string]func(*lmdbx.Txn) error{
+		"nothing":   nil,
+		"index":     func(x *lmdbx.Txn) error { return x.Empty(int(index.TableByKind)) },
+		"payloads":  func(x *lmdbx.Txn) error { return x.Empty(int(index.TableEventPayload)) },
+		"stray row": func(x *lmdbx.Txn) error { return x.Put(int(index.TableDeletion), []byte("x"), []byte("x")) },
+		"next levId": func(x *lmdbx.Txn) error {
+			_, err := x.Delete(int(index.TableMeta), []byte("nextLevId"), nil)
+			return err
+		},
+		"low levId":   func(x *lmdbx.Txn) error { return x.Put(int(index.TableMeta), []byte("nextLevId"), make([]byte, 8)) },
+		"whole Meta":  func(x *lmdbx.Txn) error { return x.Empty(int(index.TableMeta)) },
+		"list of ids": func(x *lmdbx.Txn) error { return x.Empty(int(index.TableEventID)) },
+	}
+	for name, damage := range damage {
+		t.Run(name, func(t *testing.T) {
+			db := testdb.Open(t)
+			put(t, db, generated(t, 50)...)
+			_, base := archive(t, db, store.BackupOptions{})
+			if damage != nil {
+				if err := db.UpdateRaw(damage); err != nil {
+					t.Fatal(err)
+				}
+			}
+			repairs(t, db)
+			_, err := db.Backup(t.Context(), io.Discard, store.BackupOptions{Incremental: true, Since: base.Last, Base: &base})
+			if refused := errors.Is(err, store.ErrBase); refused != (damage != nil) || !refused && err != nil {
+				t.Errorf("an increment across the repair: %v", err)
+			}
+		})
+	}
 }
 
 // TestCheckSample: a sample of a sound database is sound, and one of a damaged

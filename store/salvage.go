@@ -67,12 +67,13 @@ type salvage struct {
 	opts   RepairOptions
 	done   Salvaged
 	repair repair
-	levIDs map[uint64]bool // of events found out of order, on pages of no table
 	batch  []entry         // payloads to be copied next
+	levIDs map[uint64]bool // of those in batch that were found on pages of no table
 	begun  uint64          // where the run before has stopped
 }
 
 func (s *salvage) into(ctx context.Context, opts Options) (err error) {
+	opts.salvaging = true
 	db, err := Open(opts)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func (s *salvage) into(ctx context.Context, opts Options) (err error) {
 	if err := s.begin(ctx, db); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.marks, s.lostMarks, s.events, s.lostEvents, s.orphans, s.finish} {
+	for _, step := range []func(context.Context) error{s.marks, s.lostMarks, s.events, s.lostEvents, s.orphans} {
 		if err := lmdbx.Guard(func() error { return step(ctx) }); err != nil {
 			return err
 		}
@@ -91,6 +92,9 @@ func (s *salvage) into(ctx context.Context, opts Options) (err error) {
 	s.done.Repaired = s.repair.done
 	s.done.Mended += last.Mended
 	s.done.Aside += last.Aside
+	if err == nil {
+		err = s.finish()
+	}
 	return errors.Join(err, db.View(ctx, func(tx *Txn) (err error) {
 		s.done.Events, err = tx.Events()
 		return err
@@ -223,6 +227,7 @@ func (s *salvage) flush(inOrder bool) error {
 		return nil
 	})
 	s.batch = s.batch[:0]
+	clear(s.levIDs)
 	return err
 }
 
@@ -264,10 +269,10 @@ func (s *salvage) setAside(table string, key, val []byte, why string) error {
 	return errors.Join(err, s.opts.Aside([]Aside{a}))
 }
 
-// finish makes the new database one like any other.
-func (s *salvage) finish(context.Context) error {
+// finish makes the new database one like any other, which Open takes.
+func (s *salvage) finish() error {
 	return s.repair.update(func(b *Batch) error {
-		_, err := b.lx.Delete(int(index.TableMeta), bytes.Clone(metaSalvage), nil)
+		_, err := b.lx.Delete(int(index.TableMeta), metaSalvage, nil)
 		return err
 	})
 }

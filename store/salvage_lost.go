@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -84,14 +85,17 @@ func (s *salvage) doubtfulEvent(ctx context.Context, key, val []byte) error {
 	return s.setAside("", key, val, "it stands on a page that may be free, so the event may have been removed")
 }
 
-// lostEvent copies an event unless another one has its levId.
+// lostEvent copies an event unless another one has its levId. What a run that was
+// cut off has copied is passed over.
 func (s *salvage) lostEvent(key, val []byte) error {
-	levID, there := lmdbx.Int(key), false
+	levID, there, same := lmdbx.Int(key), false, false
 	err := s.repair.db.View(context.Background(), func(tx *Txn) (err error) {
-		_, there, err = tx.Packed(levID)
+		var now []byte
+		now, there, err = tx.lx.Get(int(index.TableEventPayload), key)
+		same = there && bytes.Equal(now, val)
 		return err
 	})
-	if err != nil {
+	if err != nil || same {
 		return err
 	}
 	if there || s.levIDs[levID] {

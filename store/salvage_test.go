@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -274,6 +276,45 @@ func TestSalvageRefuses(t *testing.T) {
 	if _, err := store.Salvage(t.Context(), t.TempDir(), store.Options{Dir: t.TempDir()}, store.RepairOptions{}); err == nil {
 		t.Error("no database at all can be salvaged")
 	}
+}
+
+// TestSalvageResumed: what a salvage that was cut off has made cannot be taken for
+// a database, and the next run makes it whole. Each run is cut off by the first
+// event that it reports, or by the repair at its end.
+func TestSalvageResumed(t *testing.T) {
+	p := newPatient(t, 6000)
+	dir := p.damaged(t, func(b []byte) []byte { return b })
+	into := filepath.Join(t.TempDir(), "new")
+	enough := errors.New("enough")
+	salvage := func(cutAt uint64) (store.Salvaged, error) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		return store.Salvage(ctx, dir, store.Options{Dir: into}, store.RepairOptions{Progress: func(done, _ uint64) {
+			if done >= cutAt {
+				cancel(enough)
+			}
+		}})
+	}
+	for range 2 {
+		if _, err := salvage(1); !errors.Is(err, enough) {
+			t.Fatalf("cut off: %v", err)
+		}
+		for _, readOnly := range []bool{false, true} {
+			if _, err := store.Open(store.Options{Dir: into, ReadOnly: readOnly}); !errors.Is(err, store.ErrHalf) {
+				t.Errorf("opened by halves: %v", err)
+			}
+		}
+	}
+	done, err := salvage(1 << 40)
+	if err != nil || done.Events != uint64(len(p.ids)) || done.Aside != 0 {
+		t.Fatalf("%d of %d events, %+v, %v", done.Events, len(p.ids), done, err)
+	}
+	db, err := store.Open(store.Options{Dir: into})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	testdb.Check(t, db)
 }
 
 // TestRepairRefuses: a file with broken pages is not repaired in place.

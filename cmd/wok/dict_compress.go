@@ -17,7 +17,7 @@ shorter stays, or becomes, plain. Dictionary 0 is none; it pays only for long
 events.
 
 It goes in small transactions beside a running relay, and may be interrupted at
-any time; what was done stays. Level 3 is some 2% smaller than 1 for twice the
+any time; what was done stays. Level 3 is some 1% smaller than 1 for twice the
 time; the levels from 10 on are very slow for what they save.
 
   wok dict compress
