@@ -4,7 +4,8 @@
 # make check        everything a change must pass before review
 # make bench        benchmarks; make bench-PACKAGE those of one package
 # make bench-import import of 200k events, with and without verification
-# make bench-storage  bytes an event, plain and compressed, and how fast commands are
+# make bench-storage  bytes an event, plain and compressed, and how fast commands are;
+#                   STRFRYDB=DIR for migrate too
 # make bench-query  queries of all shapes on a million events
 # make bench-relay  wok and its peers over the socket, one table
 # make conformance  the rules of the protocol, one by one, on relays it starts
@@ -25,6 +26,7 @@ EVENTS   ?= 200000
 QUERIED  ?= 1000000
 FRESH    ?= 200000
 STRFRY   ?=
+STRFRYDB ?=
 
 .PHONY: build run test check fmt vet lint vuln race invariants bench bench-import bench-storage bench-query bench-relay conformance crash fuzz generate clean
 
@@ -78,10 +80,12 @@ bench-import: build bin/bench/$(EVENTS).jsonl
 		echo "$$(($$(wc -c < bin/bench/db/data.mdb) / $(EVENTS))) bytes of database an event, $$(($$(wc -c < bin/bench/$(EVENTS).jsonl) / $(EVENTS))) of JSON"; \
 	done
 
-# The tables of docs/operations.md.
+# The tables of docs/operations.md. STRFRYDB=DIR, of a database of strfry's, measures
+# migrate as well.
 bench-storage: build bin/bench/$(EVENTS).jsonl
 	go test -run '^TestStorage$$' -count 1 -v -timeout 60m ./cmd/wok \
-		-storage.wok $(CURDIR)/bin/wok -storage.events $(CURDIR)/bin/bench/$(EVENTS).jsonl
+		-storage.wok $(CURDIR)/bin/wok -storage.events $(CURDIR)/bin/bench/$(EVENTS).jsonl \
+		$(if $(STRFRYDB),-storage.strfry $(abspath $(STRFRYDB)))
 
 bin/bench/%.jsonl:
 	@mkdir -p bin/bench

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-
-	"github.com/klauspost/compress/zstd"
 
 	"wok/store"
 )
@@ -125,24 +120,8 @@ func (a archiveFile) read(fn func(io.Reader) error) error {
 	return nil
 }
 
-// zstdMagic is what zstd data begins with.
-var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-
 // readArchive hands an archive to fn, decompressed if it is compressed, whatever
 // its name.
 func readArchive(r io.Reader, fn func(io.Reader) error) error {
-	in := bufio.NewReaderSize(r, 1<<20)
-	head, err := in.Peek(len(zstdMagic))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if !bytes.Equal(head, zstdMagic) {
-		return fn(in)
-	}
-	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
-	if err != nil {
-		return err
-	}
-	defer z.Close()
-	return fn(z)
+	return fn(&input{file: r})
 }

@@ -134,16 +134,8 @@ func (c *checkCmd) tell(report store.Report, err error, io stdio) error {
 
 // check checks the database in dir and shows how far it has come.
 func (c *checkCmd) check(ctx context.Context, dir string, opts store.CheckOptions, io stdio) (store.Report, error) {
-	var m *meter
-	opts.Progress = func(done, total uint64) {
-		if m == nil {
-			m = newMeter(io.err, "events", int64(total), false)
-		}
-		m.at(int64(done), int(done))
-	}
-	report, err := store.CheckDir(ctx, dir, opts)
-	if m != nil {
-		m.clear()
-	}
-	return report, err
+	progress, end := lateMeter(io.err, "events")
+	defer end()
+	opts.Progress = progress
+	return store.CheckDir(ctx, dir, opts)
 }

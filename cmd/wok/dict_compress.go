@@ -109,7 +109,7 @@ func (c *dictCompress) run(ctx context.Context, io stdio, choose func(*store.DB)
 		done, err := db.Compress(ctx, store.CompressOptions{
 			Form:     func(v packed.View) (store.Form, bool) { return form, match(v) },
 			Level:    c.level,
-			Progress: func(done store.Compressed) { m.at(int64(done.Seen), int(done.Seen)&^255) },
+			Progress: func(done store.Compressed) { m.now(int64(done.Seen), int(done.Seen)) },
 		})
 		m.clear()
 		return errors.Join(err, printCompressed(io, form, done, err != nil))

@@ -34,16 +34,9 @@ func dictStats(ctx context.Context, db *store.DB, io stdio) error {
 	if err != nil {
 		return err
 	}
-	var m *meter
-	shares, err := db.Shares(ctx, func(done, total uint64) {
-		if m == nil {
-			m = newMeter(io.err, "events", int64(total), false)
-		}
-		m.at(int64(done), int(done)&^255)
-	})
-	if m != nil {
-		m.clear()
-	}
+	progress, end := lateMeter(io.err, "events")
+	shares, err := db.Shares(ctx, progress)
+	end()
 	if err != nil {
 		return err
 	}

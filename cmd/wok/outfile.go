@@ -13,6 +13,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"wok/internal/lmdbx"
 )
 
 // partSuffix is what the name of a file ends in until the file is whole.
@@ -130,7 +132,7 @@ func (o *output) commit() error {
 	if err := os.Rename(o.part(), o.name); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(o.name))
+	return lmdbx.SyncDir(filepath.Dir(o.name))
 }
 
 // keep ends the file where it is, as something that is sound as far as it goes.
@@ -181,13 +183,4 @@ func (o *output) size() int64 {
 		return 0
 	}
 	return info.Size()
-}
-
-// syncDir makes the names in a directory last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

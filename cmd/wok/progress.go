@@ -84,6 +84,23 @@ func (m *meter) share(done int64) string {
 	return fmt.Sprintf(" (%d%%)", min(100, done*100/m.total))
 }
 
+// lateMeter is for work that says its total only with the first progress. It
+// returns what is told of that, and what ends it.
+func lateMeter(w io.Writer, unit string) (progress func(done, total uint64), end func()) {
+	var m *meter
+	progress = func(done, total uint64) {
+		if m == nil {
+			m = newMeter(w, unit, int64(total), false)
+		}
+		m.now(int64(done), int(done))
+	}
+	return progress, func() {
+		if m != nil {
+			m.clear()
+		}
+	}
+}
+
 // clear takes the bar off the terminal, for a line to be written; the next at
 // brings it back.
 func (m *meter) clear() {

@@ -44,18 +44,9 @@ func (c *checkCmd) repair(ctx context.Context, dir string, found *store.Report, 
 
 // mend repairs the database in dir, in place or into a new one.
 func (c *checkCmd) mend(ctx context.Context, dir string, opts store.RepairOptions, io stdio) error {
-	var m *meter
-	opts.Progress = func(done, total uint64) {
-		if m == nil {
-			m = newMeter(io.err, "events", int64(total), false)
-		}
-		m.at(int64(done), int(done))
-	}
-	defer func() {
-		if m != nil {
-			m.clear()
-		}
-	}()
+	progress, end := lateMeter(io.err, "events")
+	defer end()
+	opts.Progress = progress
 	cfg, err := c.load(io.err)
 	if err != nil {
 		return err

@@ -189,16 +189,9 @@ func (c *restoreCmd) applyOne(ctx context.Context, r *store.Restore, a archiveFi
 
 // check checks the restored database.
 func (c *restoreCmd) check(ctx context.Context, db *store.DB, io stdio) error {
-	var m *meter
-	report, err := db.Check(ctx, store.CheckOptions{Limit: 10, Progress: func(done, total uint64) {
-		if m == nil {
-			m = newMeter(io.err, "events checked", int64(total), false)
-		}
-		m.at(int64(done), int(done))
-	}})
-	if m != nil {
-		m.clear()
-	}
+	progress, end := lateMeter(io.err, "events checked")
+	report, err := db.Check(ctx, store.CheckOptions{Limit: 10, Progress: progress})
+	end()
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"wok/internal/strfry"
 	"wok/store"
 )
 
 var (
 	storageEvents = flag.String("storage.events", "", "measure what storing the events of this `FILE` takes, as JSON, one a line")
+	storageStrfry = flag.String("storage.strfry", "", "measure migrate too, from strfry's database in `DIR`")
 	storageWok    = flag.String("storage.wok", "", "the `PATH` of wok that TestStorage measures")
 )
 
@@ -43,6 +45,8 @@ func TestStorage(t *testing.T) {
 	b.run("dict compress --dictId 0", "", "--db", db, "dict", "compress", "--dictId", "0")
 	none := b.info(db)
 	b.run("dict decompress", "", "--db", db, "dict", "decompress")
+	b.backups(filepath.Join(b.dir, "verified"))
+	b.migrate()
 
 	// Compressed on the way in, with a dictionary of the first events.
 	fresh := filepath.Join(b.dir, "fresh")
@@ -59,8 +63,15 @@ type storageBench struct {
 	rows []string
 }
 
-// run runs wok, with stdout into a file if one is named, and notes the rate.
+// run runs wok over all events and notes the rate, unless name is empty.
 func (b *storageBench) run(name, out string, args ...string) {
+	b.t.Helper()
+	b.measure(name, out, uint64(b.lines()), args...)
+}
+
+// measure runs wok over n events, with stdout into a file if one is named, and
+// notes the rate.
+func (b *storageBench) measure(name, out string, n uint64, args ...string) {
 	b.t.Helper()
 	cmd := exec.Command(*storageWok, args...)
 	cmd.Stderr = os.Stderr
@@ -80,8 +91,62 @@ func (b *storageBench) run(name, out string, args ...string) {
 		return
 	}
 	took, cpu := time.Since(began), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
-	n := float64(b.lines())
-	b.rows = append(b.rows, fmt.Sprintf("| %s | %.0f/s | %.1f s | %.1f s |", name, n/took.Seconds(), took.Seconds(), cpu.Seconds()))
+	b.rows = append(b.rows, fmt.Sprintf("| %s | %.0f/s | %.1f s | %.1f s |", name, float64(n)/took.Seconds(), took.Seconds(), cpu.Seconds()))
+}
+
+// backups measures what is written to a file and comes back from it. The rates
+// are of the events that are stored.
+func (b *storageBench) backups(db string) {
+	for _, kind := range []struct {
+		name, file string
+		flags      []string
+	}{
+		{"backup", "plain.tar", nil},
+		{"backup, compressed", "plain.tar.zst", nil},
+		{"backup --compact", "compact.tar", []string{"--compact"}},
+		{"backup --compact, compressed", "compact.tar.zst", []string{"--compact"}},
+	} {
+		path := filepath.Join(b.dir, kind.file)
+		b.measure(kind.name, "", b.info(db).Events, append([]string{"--db", db, "backup", path}, kind.flags...)...)
+		b.size(path)
+	}
+	path := filepath.Join(b.dir, "compact.tar.zst")
+	n := b.info(db).Events
+	b.measure("restore --no-check", "", n, "--db", filepath.Join(b.dir, "restored"), "restore", "--no-check", path)
+	b.measure("restore", "", n, "--db", filepath.Join(b.dir, "checked"), "restore", path)
+}
+
+// size adds the size of a file to the last row.
+func (b *storageBench) size(path string) {
+	f, err := os.Stat(path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	last := &b.rows[len(b.rows)-1]
+	*last = strings.Replace(*last, " |", fmt.Sprintf(" (%.1f MB) |", float64(f.Size())/1e6), 1)
+}
+
+// migrate measures moving in, from the database that -storage.strfry names. The
+// rates are of the events there.
+func (b *storageBench) migrate() {
+	if *storageStrfry == "" {
+		fmt.Fprintln(os.Stderr, "migrate is not measured: -storage.strfry names no database")
+		return
+	}
+	src, err := strfry.Open(*storageStrfry)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer src.Close() // it was only read
+	n, err := src.Events()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for i, flags := range [][]string{{"--no-compare"}, {"--no-compare", "--no-verify"}, nil} {
+		db := filepath.Join(b.dir, fmt.Sprint("migrated", i))
+		name := strings.Join(append([]string{"migrate strfry"}, flags...), " ")
+		b.measure(name, "", n, append([]string{"--db", db, "migrate", "strfry", *storageStrfry}, flags...)...)
+	}
 }
 
 // read returns the events to measure with.
@@ -147,6 +212,6 @@ func (b *storageBench) print(plain, none, dictionary store.Info) {
 	all := func(in store.Info) int64 { return each(in, in.FileBytes-in.FreeBytes) }
 	fmt.Printf("| pages of no table | %d | %d | %d |\n", each(plain, plain.OtherBytes), each(none, none.OtherBytes), each(dictionary, dictionary.OtherBytes))
 	fmt.Printf("| **all** | **%d** | **%d** | **%d** |\n\n", all(plain), all(none), all(dictionary))
-	fmt.Println("| | events | took | CPU |\n|---|---|---|---|")
+	fmt.Println("| | events | took | CPU time |\n|---|---|---|---|")
 	fmt.Println(strings.Join(b.rows, "\n"))
 }
