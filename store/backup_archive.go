@@ -178,6 +178,9 @@ func (a *archiveReader) next() error {
 			return damaged(err)
 		}
 		sumLine(&a.sums, a.hash, a.name)
+		if a.sums.Len() > maxSums {
+			return fmt.Errorf("%w: it has too many members", ErrArchive)
+		}
 	}
 	h, err := a.tr.Next()
 	if err != nil {

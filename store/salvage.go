@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 
 	"wok/index"
@@ -31,6 +32,9 @@ var metaSalvage = []byte("salvage")
 // Nobody may have the old database open, and nobody can meanwhile; it is not
 // changed. A salvage that was cut off goes on where it stopped.
 func Salvage(ctx context.Context, dir string, into Options, opts RepairOptions) (Salvaged, error) {
+	if sameFile(dir, into.Dir) {
+		return Salvaged{}, fmt.Errorf("salvage %s: what can be read of it must go into another directory", dir)
+	}
 	lock, err := lmdbx.LockAlone(dir)
 	if err != nil && !errors.Is(err, syscall.EROFS) { // there nobody writes
 		return Salvaged{}, err
@@ -59,6 +63,14 @@ func Salvage(ctx context.Context, dir string, into Options, opts RepairOptions) 
 		return s.done, fmt.Errorf("salvage %s: %w", dir, err)
 	}
 	return s.done, s.into(ctx, into)
+}
+
+// sameFile reports whether two paths lead to one file. A process is not kept out
+// by its own lock, so it must not come to the old database by another name.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
 // A salvage is one Salvage under way.

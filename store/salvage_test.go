@@ -263,8 +263,8 @@ func TestSalvageNoise(t *testing.T) {
 	}
 }
 
-// TestSalvageRefuses: a database that is in use, or one to copy to that has
-// events, is refused.
+// TestSalvageRefuses: a database is refused that is none, and so is to copy it into
+// one that has events, or into itself.
 func TestSalvageRefuses(t *testing.T) {
 	p := newPatient(t, 100)
 	dir := p.damaged(t, func(b []byte) []byte { return b })
@@ -272,6 +272,21 @@ func TestSalvageRefuses(t *testing.T) {
 	_, err := store.Salvage(t.Context(), dir, store.Options{Dir: into}, store.RepairOptions{})
 	if err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("into a database with events: %v", err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, "data.mdb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Salvage(t.Context(), dir, store.Options{Dir: link}, store.RepairOptions{})
+	if err == nil || !strings.Contains(err.Error(), "another directory") {
+		t.Errorf("into itself: %v", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "data.mdb")); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the database was changed by that (%v)", err)
 	}
 	if _, err := store.Salvage(t.Context(), t.TempDir(), store.Options{Dir: t.TempDir()}, store.RepairOptions{}); err == nil {
 		t.Error("no database at all can be salvaged")

@@ -12,6 +12,7 @@
 // about events: what is stored, found and sent is the business of the packages
 // it wires together.
 //
-// Goroutines: one waits for signals, and under relay one serves, one sweeps and
-// one applies the rules of retention. All others belong to the packages used.
+// Goroutines: one waits for signals, and under relay one serves, one sweeps, one
+// compresses, one applies the rules of retention and one gives back memory when
+// it is quiet. All others belong to the packages used.
 package main

@@ -172,7 +172,7 @@ func TestMigrateKilled(t *testing.T) {
 
 	mark := filepath.Join(dir, bookmarkFile)
 	p := start(t, "--db", dir, "migrate", "strfry", src.Dir())
-	for range 3000 {
+	for range 5000 {
 		client.expect(`"EVENT"`, `"live"`)
 		if exists(mark) {
 			break
