@@ -47,3 +47,12 @@ func put(t testing.TB, db *store.DB, events ...*nostr.Event) []store.Status {
 	}
 	return sts
 }
+
+// skipShort leaves out, in short mode, what only takes long: damage of all sorts
+// to one database after the other, by one goroutine.
+func skipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short mode: damage is tried out in full mode only")
+	}
+}

@@ -81,6 +81,7 @@ func TestRepairIdle(t *testing.T) {
 // TestRepairTables empties each table in turn. What follows from the events is
 // made again; without their JSON all of them are set aside.
 func TestRepairTables(t *testing.T) {
+	skipShort(t)
 	for i, def := range index.Tables {
 		t.Run(def.Name, func(t *testing.T) {
 			db, err := store.Open(store.Options{Dir: t.TempDir()})

@@ -156,6 +156,7 @@ func TestSalvageWhole(t *testing.T) {
 // TestSalvageTables damages pages of each table in turn, in several ways. The
 // damage is found, and what is lost is at most what stood on those pages.
 func TestSalvageTables(t *testing.T) {
+	skipShort(t)
 	p := newPatient(t, 600)
 	tables, events := p.pagesOf(t)
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -191,6 +192,7 @@ func TestSalvageTables(t *testing.T) {
 // TestSalvageRoots damages the root of each table: all events are there, as none
 // stands on a root.
 func TestSalvageRoots(t *testing.T) {
+	skipShort(t)
 	p := newPatient(t, 600)
 	tables, events := p.pagesOf(t)
 	for table, pages := range tables {
@@ -208,6 +210,7 @@ func TestSalvageRoots(t *testing.T) {
 // TestSalvageMetas damages meta pages: with one, the state before the last commit
 // is there, and what that added is set aside; with none, all is.
 func TestSalvageMetas(t *testing.T) {
+	skipShort(t)
 	p := newPatient(t, 600)
 	p.older = true
 	for _, metas := range [][]int{{0}, {1}, {0, 1}} {
@@ -246,6 +249,7 @@ func TestSalvageCut(t *testing.T) {
 // TestSalvageNoise flips bits anywhere: whatever comes of it, checking and
 // salvaging come to their end and what they make is sound.
 func TestSalvageNoise(t *testing.T) {
+	skipShort(t)
 	p := newPatient(t, 600)
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 15 {
@@ -297,6 +301,7 @@ func TestSalvageRefuses(t *testing.T) {
 // a database, and the next run makes it whole. Each run is cut off by the first
 // event that it reports, or by the repair at its end.
 func TestSalvageResumed(t *testing.T) {
+	skipShort(t)
 	p := newPatient(t, 6000)
 	dir := p.damaged(t, func(b []byte) []byte { return b })
 	into := filepath.Join(t.TempDir(), "new")
