@@ -72,8 +72,10 @@ func (db *DB) Prune(ctx context.Context, pick Pick, opts PruneOptions) (Pruned, 
 	return sum, nil
 }
 
-// remove removes events in one transaction, or, where there is one among them
-// on a damaged page, which spoils a transaction, in several.
+// remove removes events in one transaction, or in several: where there is one
+// among them on a damaged page, which spoils a transaction, and on a full disk,
+// where the free pages of the file may be enough for a few events only, which
+// leave more of them.
 func (db *DB) remove(levIDs []uint64, tombstones bool) (sum Pruned, err error) {
 	if len(levIDs) == 0 {
 		return sum, nil
@@ -85,10 +87,13 @@ func (db *DB) remove(levIDs []uint64, tombstones bool) (sum Pruned, err error) {
 	switch {
 	case err == nil:
 		return sum, nil
-	case !errors.Is(err, ErrDamaged):
+	case !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNoSpace):
 		return Pruned{}, err
-	case len(levIDs) == 1:
+	case len(levIDs) > 1:
+	case errors.Is(err, ErrDamaged):
 		return Pruned{Unreadable: 1}, nil
+	default:
+		return Pruned{}, err
 	}
 	half := len(levIDs) / 2
 	a, err := db.remove(levIDs[:half], tombstones)

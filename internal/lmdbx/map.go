@@ -56,7 +56,8 @@ func (e *Env) openSized(size int64) error {
 	if e.opts.ReadOnly {
 		flags |= lmdb.Readonly
 	}
-	err = errors.Join(env.SetMapSize(size), env.SetMaxDBs(len(e.opts.Tables)+8), env.SetMaxReaders(e.opts.MaxReaders))
+	err = errors.Join(env.SetMapSize(size), env.SetMaxDBs(len(e.opts.Tables)+8), env.SetMaxReaders(e.opts.MaxReaders),
+		reserveLock(e.dir, e.opts.MaxReaders))
 	if err == nil {
 		err = env.Open(e.dir, flags, fileMode)
 	}
