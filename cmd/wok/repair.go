@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"unicode/utf8"
 
 	"wok/store"
 )
@@ -118,7 +119,7 @@ func appendAside(dst []byte, row *store.Aside) []byte {
 		Event json.RawMessage `json:"event,omitempty"`
 		Value string          `json:"value,omitempty"`
 	}{Table: row.Table, Key: hex.EncodeToString(row.Key), Why: row.Why}
-	if json.Valid(row.JSON) {
+	if utf8.Valid(row.JSON) && json.Valid(row.JSON) { // Valid lets any bytes pass within a string
 		v.Event = row.JSON
 	} else {
 		v.Value = hex.EncodeToString(row.Val)
