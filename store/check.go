@@ -96,6 +96,9 @@ func acceptFile(p *lmdbx.File) error {
 	case binary.BigEndian.Uint64(val) > FormatVersion:
 		return fmt.Errorf("its format is %d and this wok knows formats up to %d: use a newer wok", binary.BigEndian.Uint64(val), FormatVersion)
 	}
+	if _, half, err := p.Get(int(index.TableMeta), metaSalvage); half && err == nil {
+		return ErrHalf
+	}
 	for i, t := range index.Tables {
 		if !p.HasTable(i) {
 			return fmt.Errorf("it has no table %s yet, which a command that writes makes: start wok relay, or wok import with no input", t.Name)

@@ -53,7 +53,7 @@ type Options struct {
 // ErrNoSpace is returned by Update while the file system is full, or nearly so.
 var ErrNoSpace = errors.New("no space left for writing")
 
-// ErrHalf is returned by Open for what a [Salvage] that was cut off has made so
+// ErrHalf is returned by Open and [CheckDir] for what a [Salvage] that was cut off has made so
 // far.
 var ErrHalf = errors.New("what was saved of a damaged database is not whole yet: run wok check --repair --into once more, which goes on where it stopped")
 

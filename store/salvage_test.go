@@ -324,6 +324,9 @@ func TestSalvageResumed(t *testing.T) {
 				t.Errorf("opened by halves: %v", err)
 			}
 		}
+		if _, err := store.CheckDir(t.Context(), into, store.CheckOptions{}); !errors.Is(err, store.ErrHalf) {
+			t.Errorf("checked by halves: %v", err)
+		}
 	}
 	done, err := salvage(1 << 40)
 	if err != nil || done.Events != uint64(len(p.ids)) || done.Aside != 0 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Pages are the pages of a snapshot, to be copied while others write. LMDB never
@@ -55,19 +56,25 @@ var errOvertaken = errors.New("two commits came while a snapshot was begun")
 // ReadPages is [Env.Read] for who wants the pages of the snapshot as well. The
 // snapshot may be held for long: no page that is freed meanwhile is used again.
 func (e *Env) ReadPages(ctx context.Context, fn func(*Txn, *Pages) error) error {
+	return e.readBeside(ctx, func(t *Txn, f *os.File) error {
+		p, err := newPages(f, e.pageSize, t.ID())
+		if err != nil {
+			return err
+		}
+		return fn(t, p)
+	})
+}
+
+// readBeside runs fn with a snapshot and the data file, again as long as it comes
+// too late to read the meta page of that snapshot.
+func (e *Env) readBeside(ctx context.Context, fn func(*Txn, *os.File) error) error {
 	f, err := os.Open(filepath.Join(e.dir, dataFile))
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() // it was only read
 	for try := range snapshotTries {
-		err = e.Read(ctx, func(t *Txn) error {
-			p, err := newPages(f, e.pageSize, t.ID())
-			if err != nil {
-				return err
-			}
-			return fn(t, p)
-		})
+		err = e.Read(ctx, func(t *Txn) error { return fn(t, f) })
 		if !errors.Is(err, errOvertaken) {
 			break
 		}
@@ -75,6 +82,10 @@ func (e *Env) ReadPages(ctx context.Context, fn func(*Txn, *Pages) error) error 
 	}
 	return err
 }
+
+// giveWay waits for a commit that is under way, longer after many tries: half of
+// its time goes by between the writing of its meta page and the end.
+func giveWay(try int) { time.Sleep(time.Duration(try) * 50 * time.Microsecond) }
 
 // newPages returns the pages of the snapshot of transaction txn, which is held.
 //

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/PowerDNS/lmdb-go/lmdb"
 )
@@ -85,30 +84,14 @@ func readMetas(f io.ReaderAt) (ms []meta, wrong error, err error) {
 
 // ReadFile is [Env.Read] for who trusts no page of the snapshot.
 func (e *Env) ReadFile(ctx context.Context, fn func(*Txn, *File) error) error {
-	f, err := os.Open(filepath.Join(e.dir, dataFile))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for try := range snapshotTries {
-		err = e.Read(ctx, func(t *Txn) error {
-			file, err := fileOf(f, e.pageSize, t.ID(), e.opts.Tables)
-			if err != nil {
-				return err
-			}
-			return errors.Join(fn(t, file), file.Close())
-		})
-		if !errors.Is(err, errOvertaken) {
-			break
+	return e.readBeside(ctx, func(t *Txn, f *os.File) error {
+		file, err := fileOf(f, e.pageSize, t.ID(), e.opts.Tables)
+		if err != nil {
+			return err
 		}
-		giveWay(try)
-	}
-	return err
+		return errors.Join(fn(t, file), file.Close())
+	})
 }
-
-// giveWay waits for a commit that is under way, longer after many tries: half of
-// its time goes by between the writing of its meta page and the end.
-func giveWay(try int) { time.Sleep(time.Duration(try) * 50 * time.Microsecond) }
 
 // fileOf maps the snapshot of a transaction that somebody holds open. See
 // newPages for the order in which the meta pages are read.
