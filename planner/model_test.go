@@ -209,7 +209,11 @@ func wander(q *Query, rng *rand.Rand) {
 // Every filter, by every path, cut into runs at random, gives what a reader
 // gives who looks at each event.
 func TestModelQuery(t *testing.T) {
-	for seed := range uint64(6) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			m := newModel(t, seed)
 			rng := rand.New(rand.NewPCG(seed, 1))
