@@ -62,7 +62,8 @@ func Salvage(ctx context.Context, dir string, into Options, opts RepairOptions) 
 	if err != nil {
 		return s.done, fmt.Errorf("salvage %s: %w", dir, err)
 	}
-	return s.done, s.into(ctx, into)
+	err = s.into(ctx, into)
+	return s.done, err
 }
 
 // sameFile reports whether two paths lead to one file. A process is not kept out
@@ -95,22 +96,29 @@ func (s *salvage) into(ctx context.Context, opts Options) (err error) {
 	if err := s.begin(ctx, db); err != nil {
 		return err
 	}
+	err = s.fill(ctx, db)
+	s.done.Mended += s.repair.done.Mended
+	s.done.Aside += s.repair.done.Aside
+	// Also where ctx has ended: what was copied until then stays.
+	return errors.Join(err, db.View(context.WithoutCancel(ctx), func(tx *Txn) (err error) {
+		s.done.Events, err = tx.Events()
+		return err
+	}))
+}
+
+// fill makes the new database, step by step, and repairs what has come of it.
+func (s *salvage) fill(ctx context.Context, db *DB) error {
 	for _, step := range []func(context.Context) error{s.marks, s.lostMarks, s.events, s.lostEvents, s.orphans} {
 		if err := lmdbx.Guard(func() error { return step(ctx) }); err != nil {
 			return err
 		}
 	}
 	last, err := db.Repair(ctx, RepairOptions{Aside: s.opts.Aside, Verify: s.opts.Verify})
-	s.done.Repaired = s.repair.done
-	s.done.Mended += last.Mended
-	s.done.Aside += last.Aside
-	if err == nil {
-		err = s.finish()
-	}
-	return errors.Join(err, db.View(ctx, func(tx *Txn) (err error) {
-		s.done.Events, err = tx.Events()
+	s.done.Mended, s.done.Aside = last.Mended, last.Aside
+	if err != nil {
 		return err
-	}))
+	}
+	return s.finish()
 }
 
 // begin refuses a database that has other events, and finds where an earlier run
