@@ -140,7 +140,7 @@ func (c *checker) run() error {
 	if c.opts.Share > 0 {
 		c.opts.Sample = max(1, uint64(c.opts.Share*float64(c.total)))
 	}
-	if c.opts.Sample > 0 {
+	if c.opts.Sample > 0 && c.opts.Sample < c.total { // else all are sooner looked at than drawn
 		c.total = c.opts.Sample
 		steps = []func() error{c.meta, c.dictionaries, c.someEvents, c.someRows}
 	}

@@ -85,7 +85,7 @@ func (c *checkCmd) options() (opts store.CheckOptions, err error) {
 	}
 	if text, ok := strings.CutSuffix(c.sample, "%"); ok {
 		percent, err := strconv.ParseFloat(text, 64)
-		if err != nil || percent <= 0 || percent > 100 {
+		if err != nil || !(percent > 0 && percent <= 100) { // NaN, too
 			return opts, usageError{fmt.Errorf("--sample: %q is no part of all events", c.sample)}
 		}
 		if percent < 100 {

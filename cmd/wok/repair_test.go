@@ -103,7 +103,7 @@ func TestRepairPage(t *testing.T) {
 // Flags of a repair that make no sense are mistakes.
 func TestRepairUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{"--into", "x"}, {"--aside", "x"}, {"--repair", "--sample", "5"}, {"--sample", "0"}, {"--sample", "x"}, {"--sample", "101%"},
+		{"--into", "x"}, {"--aside", "x"}, {"--repair", "--sample", "5"}, {"--sample", "0"}, {"--sample", "x"}, {"--sample", "101%"}, {"--sample", "nan%"},
 	} {
 		var talk bytes.Buffer
 		if code := execute(t.Context(), append([]string{"check"}, args...), stdio{out: &talk, err: &talk}); code != exitUsage {
