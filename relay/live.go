@@ -57,9 +57,21 @@ func (l *live) start(ctx context.Context) (<-chan struct{}, error) {
 		return nil, err
 	}
 	err = l.db.View(ctx, func(tx *store.Txn) (err error) {
-		if l.pos, err = tx.LastLevID(); err != nil {
-			return err
-		}
+		l.pos, err = tx.LastLevID()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := l.learn(ctx); err != nil { // which costs nothing but speed
+		l.srv.log.Error("recent events not read", "error", err)
+	}
+	return watch, nil
+}
+
+// learn counts what the newest stored events have.
+func (l *live) learn(ctx context.Context) error {
+	return l.db.View(ctx, func(tx *store.Txn) error {
 		var terms []term
 		return tx.EachEvent(max(l.pos, rateWindow)-rateWindow+1, func(_ uint64, v packed.View) error {
 			terms = l.seeds.ofEvent(terms[:0], v)
@@ -67,7 +79,6 @@ func (l *live) start(ctx context.Context) (<-chan struct{}, error) {
 			return nil
 		})
 	})
-	return watch, err
 }
 
 // follow sends what is new, whenever there may be something, until ctx ends.
@@ -130,7 +141,7 @@ func (l *live) read(ctx context.Context) (batch []news, more bool, err error) {
 		l.pos = max(l.pos, last)
 		return err
 	})
-	if errors.Is(err, store.ErrCorrupt) { // go on behind the row
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrDamaged) { // go on behind the row
 		if l.pos == before {
 			l.pos++
 		}

@@ -20,6 +20,9 @@ var errMoved = errors.New("the callback of an iteration moved its cursor")
 // only; fn may use the transaction, but not what moves the cursor of the same
 // table: lists, [Txn.Length], [Txn.Has] and other iterations.
 func (t *Txn) Each(table int, from []byte, fn func(key, val []byte) error) error {
+	if def := &t.env.opts.Tables[table]; def.IntegerKey && !def.DupSort {
+		return t.eachNumber(table, from, fn)
+	}
 	op := uint(lmdb.First)
 	if from != nil {
 		op = lmdb.SetRange
@@ -28,6 +31,66 @@ func (t *Txn) Each(table int, from []byte, fn func(key, val []byte) error) error
 	return t.iterate(table, from, op, lmdb.Next, func(_ *cursor, key, val []byte) error {
 		return fn(t.lend(key), t.lend(val))
 	})
+}
+
+// maxGap is how many numbers in a row are looked up in vain before the next one
+// that is there is sought.
+const maxGap = 64
+
+// eachNumber is Each for a table of numbers in a row, most of which are there.
+// It looks up each of them: a look-up tells of a damaged page, where LMDB's step
+// to the next page, which it trusts, ends the process.
+func (t *Txn) eachNumber(table int, from []byte, fn func(key, val []byte) error) error {
+	last, _, ok, err := t.Last(table)
+	if err != nil || !ok {
+		return err
+	}
+	end, n := Int(last), uint64(0)
+	if from != nil {
+		n = Int(from)
+	}
+	var buf [8]byte
+	t.Work.Seeks++
+	for gap, more := 0, n <= end; more; more, n = n < end, n+1 {
+		key := AppendInt(buf[:0], n)
+		val, ok, err := t.lookUp(table, key)
+		if err == nil && !ok {
+			if gap++; gap < maxGap {
+				continue
+			}
+			if key, val, ok, err = t.atLeast(table, key); ok {
+				n = Int(key)
+			}
+		}
+		if err != nil || !ok {
+			return err
+		}
+		gap = 0
+		if err := fn(key, val); errors.Is(err, ErrStop) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atLeast returns the first row whose key is key or above.
+func (t *Txn) atLeast(table int, key []byte) (found, val []byte, ok bool, err error) {
+	c, err := t.cursor(table)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	c.at = 0
+	t.Work.Seeks++
+	found, val, err = c.Get(key, nil, lmdb.SetRange)
+	if lmdb.IsNotFound(err) {
+		return nil, nil, false, nil
+	}
+	if err != nil {
+		return nil, nil, false, t.fail("read", table, err)
+	}
+	return t.lend(found), t.lend(val), true, nil
 }
 
 // A KeyInfo says how long the list of a key is.

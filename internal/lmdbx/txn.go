@@ -100,6 +100,11 @@ func (t *Txn) ID() uint64 { return uint64(t.txn.ID()) }
 // DupSort table the first value.
 func (t *Txn) Get(table int, key []byte) ([]byte, bool, error) {
 	t.Work.Seeks++
+	return t.lookUp(table, key)
+}
+
+// lookUp is Get without counting.
+func (t *Txn) lookUp(table int, key []byte) ([]byte, bool, error) {
 	val, err := t.txn.Get(t.env.tabs[table], key)
 	if lmdb.IsNotFound(err) {
 		return nil, false, nil
