@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -73,21 +74,28 @@ func (c *dictCompress) compress(ctx context.Context, _ []string, io stdio) error
 		if err != nil {
 			return 0, err
 		}
-		switch {
-		case c.dictID == 0:
-			return 0, nil
-		case c.dictID < 0 && len(ds) == 0:
-			return 0, errors.New("there is no dictionary yet; see wok dict train")
-		case c.dictID < 0:
-			return store.Form(ds[len(ds)-1].ID), nil
-		}
-		for _, d := range ds {
-			if int64(d.ID) == c.dictID {
-				return store.Form(d.ID), nil
-			}
-		}
-		return 0, fmt.Errorf("%w: %d", store.ErrNoDictionary, c.dictID)
+		return chooseDictionary(ds, c.dictID)
 	})
+}
+
+// chooseDictionary returns the form of a dictionary, of the newest one where id
+// is below 0. One whose removal was cut off takes no more events.
+func chooseDictionary(ds []store.Dictionary, id int64) (store.Form, error) {
+	if id == 0 {
+		return 0, nil
+	}
+	for _, d := range slices.Backward(ds) {
+		switch {
+		case id < 0 && !d.Retired, int64(d.ID) == id && !d.Retired:
+			return store.Form(d.ID), nil
+		case int64(d.ID) == id:
+			return 0, fmt.Errorf("the removal of dictionary %d has begun: wok dict remove %d goes on with it", id, id)
+		}
+	}
+	if id < 0 {
+		return 0, errors.New("there is no dictionary yet; see wok dict train")
+	}
+	return 0, fmt.Errorf("%w: %d", store.ErrNoDictionary, id)
 }
 
 // run gives the chosen events the form that choose returns.
