@@ -17,6 +17,7 @@ import (
 type Salvaged struct {
 	Events   uint64 // in the new database
 	Broken   uint64 // pages of the old file that are broken
+	Missing  uint64 // pages that it ends too early; nobody knows what stood there
 	Repaired        // what was set aside, and what the repair at the end did
 }
 
@@ -56,6 +57,9 @@ func Salvage(ctx context.Context, dir string, into Options, opts RepairOptions) 
 		return err
 	})
 	s.done.Broken += uint64(len(file.Broken()))
+	if s.done.Broken > 0 {
+		s.done.Missing = file.Missing()
+	}
 	if err == nil && wrong == nil {
 		err = acceptFile(file)
 	}

@@ -148,7 +148,7 @@ func (p patient) pagesOf(t *testing.T) (tables map[string][]uint64, events map[u
 func TestSalvageWhole(t *testing.T) {
 	p := newPatient(t, 800)
 	r := p.rescue(t, p.damaged(t, func(b []byte) []byte { return b }))
-	if !r.report.OK() || len(r.ids) != len(p.ids) || r.salvaged.Aside != 0 || r.salvaged.Broken != 0 {
+	if !r.report.OK() || len(r.ids) != len(p.ids) || r.salvaged.Aside != 0 || r.salvaged.Broken != 0 || r.salvaged.Missing != 0 {
 		t.Errorf("%d of %d events, %+v, %s", len(r.ids), len(p.ids), r.salvaged, &r.report)
 	}
 }
@@ -240,6 +240,9 @@ func TestSalvageCut(t *testing.T) {
 			}
 		}
 		r := p.rescue(t, p.damaged(t, func(b []byte) []byte { return b[:pages*4096+100] }))
+		if r.salvaged.Missing == 0 {
+			t.Errorf("cut to %d%%, and nothing is said of missing pages", part)
+		}
 		if n := p.missing(r); n > most+r.unread || r.report.OK() {
 			t.Errorf("cut to %d%%: %d events are missing, %d stood behind the cut; %s", part, n, most, &r.report)
 		}

@@ -57,6 +57,9 @@ func (c *checkCmd) mend(ctx context.Context, dir string, opts store.RepairOption
 		storing.Dir = c.into
 		done, err := store.Salvage(ctx, dir, storing, opts)
 		fmt.Fprintf(io.err, "copied %d events into %s; %d pages of the old file are broken\n", done.Events, c.into, done.Broken)
+		if done.Missing > 0 {
+			fmt.Fprintf(io.err, "the old file was cut: its last %d pages are not there, and nobody knows what events stood on them\n", done.Missing)
+		}
 		if errors.Is(err, store.ErrBusy) {
 			err = fmt.Errorf("%w: stop the relay first", err)
 		}

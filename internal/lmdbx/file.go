@@ -109,6 +109,11 @@ func (p *File) HasTable(table int) bool { return p.tabs[table].known }
 // Entries returns how many values a table counts.
 func (p *File) Entries(table int) uint64 { return p.tabs[table].entries }
 
+// Missing returns how many pages the file ends before the last one that was ever
+// given out. Pages that were never written may be among them, so that a sound
+// file can lack some; where pages are broken as well, the file was cut.
+func (p *File) Missing() uint64 { return p.meta.last + 1 - p.count }
+
 // Broken returns the broken pages met so far.
 func (p *File) Broken() []Broken {
 	bs := make([]Broken, len(p.order))
