@@ -57,7 +57,7 @@ func (t *Txn) eachNumber(table int, from []byte, fn func(key, val []byte) error)
 			if gap++; gap < maxGap {
 				continue
 			}
-			if key, val, ok, err = t.atLeast(table, key); ok {
+			if key, val, ok, err = t.find(table, key, lmdb.SetRange); ok {
 				n = Int(key)
 			}
 		}
@@ -72,24 +72,6 @@ func (t *Txn) eachNumber(table int, from []byte, fn func(key, val []byte) error)
 		}
 	}
 	return nil
-}
-
-// atLeast returns the first row whose key is key or above.
-func (t *Txn) atLeast(table int, key []byte) (found, val []byte, ok bool, err error) {
-	c, err := t.cursor(table)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	c.at = 0
-	t.Work.Seeks++
-	found, val, err = c.Get(key, nil, lmdb.SetRange)
-	if lmdb.IsNotFound(err) {
-		return nil, nil, false, nil
-	}
-	if err != nil {
-		return nil, nil, false, t.fail("read", table, err)
-	}
-	return t.lend(found), t.lend(val), true, nil
 }
 
 // A KeyInfo says how long the list of a key is.
@@ -210,20 +192,26 @@ func (t *Txn) iterate(table int, from []byte, op, next uint, fn func(c *cursor, 
 
 // Last returns the largest key of the table and its value, borrowed.
 func (t *Txn) Last(table int) (key, val []byte, ok bool, err error) {
+	return t.find(table, nil, lmdb.Last)
+}
+
+// find moves the cursor of a table to where op says for key, and returns the row
+// that is there, if one is.
+func (t *Txn) find(table int, key []byte, op uint) (found, val []byte, ok bool, err error) {
 	c, err := t.cursor(table)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	c.at = 0
 	t.Work.Seeks++
-	key, val, err = c.Get(nil, nil, lmdb.Last)
+	found, val, err = c.Get(key, nil, op)
 	if lmdb.IsNotFound(err) {
 		return nil, nil, false, nil
 	}
 	if err != nil {
 		return nil, nil, false, t.fail("read", table, err)
 	}
-	return t.lend(key), t.lend(val), true, nil
+	return t.lend(found), t.lend(val), true, nil
 }
 
 // Has reports whether a DupSort table holds val under key.
